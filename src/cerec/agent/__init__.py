@@ -1,0 +1,1 @@
+"""Stage 5: walk, reward, policy gradient."""

@@ -1,0 +1,49 @@
+"""Every exception the library raises on purpose.
+
+A `CerecError` is a mistake a person can mend: its message is one line that names what is
+wrong, where, and what to do. The command line prints it and exits with 2; the service turns
+it into a 4xx answer. Anything else that escapes is a bug and shows its trace.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CerecError(Exception):
+    """A mistake in input, configuration or use, told in one line."""
+
+
+class DataError(CerecError):
+    """A file or table that cannot be used; the message names file, line, value and remedy."""
+
+
+class ConfigError(CerecError):
+    """A setting that is unknown or out of range."""
+
+
+class RunError(CerecError):
+    """A run folder that is missing, damaged or of another version."""
+
+
+class UnknownIdError(CerecError):
+    """An id that the data does not hold; carries near matches."""
+
+    def __init__(self, kind: str, value: str, known: Iterable[str]) -> None:
+        self.kind = kind
+        self.value = value
+        self.matches = near_matches(value, known)
+        hint = f"; did you mean {' or '.join(map(repr, self.matches))}?" if self.matches else ""
+        super().__init__(f"unknown {kind} {value!r}{hint}")
+
+
+def near_matches(value: str, known: Iterable[str], most: int = 3) -> tuple[str, ...]:
+    """Up to `most` entries of `known` that a person may have meant by `value`, best first."""
+    pool = list(known)
+    folded = value.casefold()
+    starts = [k for k in pool if k.casefold().startswith(folded)] if folded else []
+    close = difflib.get_close_matches(
+        value, pool if len(pool) <= 20_000 else [], n=most, cutoff=0.6
+    )
+    return tuple(dict.fromkeys([*close, *sorted(starts, key=lambda k: (len(k), k))]))[:most]

@@ -1,0 +1,1 @@
+"""Stage 3: tables and graph to ranked items."""

@@ -1,0 +1,133 @@
+"""What a finished recommender must offer to be ranked and explained: exact scores.
+
+`f(u, i | A)` is the score of item i for user u had its values been A, all else unchanged:
+
+    f(u, i | A) = s(u, i) + pool(w(u, v) for v in A) - pool(w(u, v) for v in A_i)
+
+with `s` the recommender's own score, `w(u, v)` the effect of value v for u, and `pool` a mean
+(attribute-aware vectors) or a sum (effects fitted to a finished recommender).
+
+Comparisons must not depend on how a number was computed, so there is one arithmetic:
+- `s` is a double, summed over the factors in order; the same bits in any batch;
+- `w` is a double rounded to a multiple of `2**-bits`, coarse enough that sums over any set of
+  values are exact, hence equal in any order (docs/adr/0004-exact-scores.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.graph.facts import Facts
+
+Pooling = Literal["mean", "sum"]
+_SUMMANDS = 1 << 16  # sums of up to this many effects stay exact
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scorer:
+    """Scores of a finished recommender and the effects of item values on them."""
+
+    user: NDArray[np.float32]
+    """(U, d) user factors."""
+    item: NDArray[np.float32]
+    """(I, d) item factors, attributes included. Unused when `matrix` is given."""
+    effect: NDArray[np.float32]
+    """(V, d') effect vector of each value of `Facts`; w(u, v) = effect_user[u] . effect[v]."""
+    effect_user: NDArray[np.float32]
+    """(U, d') user side of the effects; for factor models the user factors themselves."""
+    pooling: Pooling
+    matrix: NDArray[np.float32] | None = None
+    """(U, I) scores of a recommender that has no factors."""
+    fidelity: float | None = None
+    """Held-out R^2 of fitted effects; None when the effects are the model's own."""
+    bits: int = field(init=False)
+    item_t: NDArray[np.float64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bits", _exact_bits(self.effect_user, self.effect))
+        object.__setattr__(self, "item_t", np.ascontiguousarray(self.item.T, np.float64))
+
+    @property
+    def n_users(self) -> int:
+        """Users that can be scored."""
+        return len(self.effect_user)
+
+    @property
+    def n_items(self) -> int:
+        """Items that can be scored."""
+        return len(self.item) if self.matrix is None else self.matrix.shape[1]
+
+    def scores(self, user: int) -> NDArray[np.float64]:
+        """s(u, .) for every item, (I,)."""
+        if self.matrix is not None:
+            return self.matrix[user].astype(np.float64)
+        return score_all(self.user[user].astype(np.float64), self.item_t)
+
+    def effects(self, user: int, values: NDArray[np.integer]) -> NDArray[np.float64]:
+        """w(u, v) for the given values."""
+        raw = score_all(
+            self.effect_user[user].astype(np.float64),
+            np.ascontiguousarray(self.effect[values].T, np.float64),
+        )
+        return np.asarray(np.rint(np.ldexp(raw, self.bits)) * 2.0**-self.bits)
+
+    def pooled(self, effects: NDArray[np.float64]) -> float:
+        """The share of the score that comes from a set of values with these effects."""
+        total = float(effects.sum())
+        return total / max(len(effects), 1) if self.pooling == "mean" else total
+
+    def rescore(self, user: int, item: int, values: NDArray[np.integer], facts: Facts) -> float:
+        """f(u, i | A) for the value set A."""
+        own = self.pooled(self.effects(user, facts.of_item.row(item)))
+        return float(self.scores(user)[item]) + (self.pooled(self.effects(user, values)) - own)
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def score_all(vector: NDArray[np.float64], table_t: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Dot products with every column of `table_t` (d, n), each summed in order of the factors."""
+    d, n = table_t.shape
+    out = np.zeros(n)
+    for k in range(d):
+        x = vector[k]
+        for i in range(n):
+            out[i] += x * table_t[k, i]
+    return out
+
+
+def _exact_bits(user: NDArray[np.float32], effect: NDArray[np.float32]) -> int:
+    """Fractional bits such that `_SUMMANDS` effects add up without rounding in a double."""
+    if user.size == 0 or effect.size == 0:
+        return 0
+    largest = float(np.linalg.norm(user, axis=1).max() * np.linalg.norm(effect, axis=1).max())
+    return 52 - int(math.log2(_SUMMANDS)) - max(math.ceil(math.log2(max(largest, 1e-30))), -200)
+
+
+def rank_of(scores: NDArray[np.float64], item: int, seen: NDArray[np.integer]) -> int:
+    """1 plus the number of other unseen items that come before `item`.
+
+    The one rule for ties: equal scores keep the order of the catalogue.
+    """
+    ahead = scores > scores[item]
+    ahead[:item] |= scores[:item] == scores[item]
+    ahead[seen] = False
+    ahead[item] = False
+    return 1 + int(ahead.sum())
+
+
+def top_k(scores: NDArray[np.float64], k: int, seen: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The first k unseen items by falling score, ties in catalogue order; fewer if fewer exist."""
+    masked = scores.copy()
+    masked[seen] = -np.inf
+    k = min(k, len(scores) - len(seen))
+    if k <= 0:
+        return np.zeros(0, np.int64)
+    cut = np.partition(masked, len(masked) - k)[len(masked) - k]
+    rows = np.flatnonzero(masked >= cut)
+    rows = rows[np.lexsort((rows, -masked[rows]))]
+    return rows[:k]

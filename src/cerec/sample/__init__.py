@@ -1,0 +1,1 @@
+"""Stage 4: where a walk may go, and with what probability."""

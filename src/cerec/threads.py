@@ -1,0 +1,45 @@
+"""How many threads the kernels use: one place, overridable by `CEREC_THREADS`.
+
+Many small torch calls on two OpenMP threads of a busy machine can cost a hundred times more
+than on one, so torch runs on one thread unless a caller asks for more; the numba kernels,
+which are few and large, use all cores.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numba
+import torch
+
+from cerec.errors import ConfigError
+
+
+def kernel_threads() -> int:
+    """Threads for the numba kernels: `CEREC_THREADS`, or every core this process may use."""
+    text = os.environ.get("CEREC_THREADS", "")
+    most = int(numba.config.NUMBA_NUM_THREADS)
+    if not text:
+        return min(len(os.sched_getaffinity(0)), most)
+    if not text.isdigit() or int(text) < 1:
+        raise ConfigError(f"CEREC_THREADS must be a whole number of at least 1, got {text!r}")
+    return min(int(text), most)
+
+
+def set_threads() -> None:
+    """Apply the thread counts to numba and torch in this process."""
+    numba.set_num_threads(kernel_threads())
+    torch.set_num_threads(1)
+
+
+@contextmanager
+def torch_threads(n: int) -> Iterator[None]:
+    """Run a block of few, large torch calls on `n` threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(n)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
