@@ -29,7 +29,7 @@ class Ckg:
     head: NDArray[np.int32]
     relation: NDArray[np.int32]
     tail: NDArray[np.int32]
-    """Typed edges by node: relation 0 is `interact` (user -> item), r + 1 the relation r of data."""
+    """Typed edges by node: relation 0 is `interact` (user -> item), r + 1 is relation r of data."""
 
     @property
     def n_nodes(self) -> int:
