@@ -1,0 +1,72 @@
+# Two commands to know: `make demo` and `make test`. Both set up their environment by themselves.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: help setup demo test test-slow test-browser check format lint types docs bench cover clean
+
+help:
+	@echo "make demo          set up, generate a small world, train, explain (about two minutes warm)"
+	@echo "make test          set up and run the test suite"
+	@echo "make test-slow     the tests that train for long; with CEREC_DATA=folder also those on real data"
+	@echo "make test-browser  the page in a real Chromium (installs Debian's chromium when missing)"
+	@echo "make check         lint, types, layers, docs: what a commit must pass beside the tests"
+	@echo "make bench         the benchmarks, ratios against named alternatives"
+	@echo "make docs          the documentation site in docs/_build/html"
+
+setup: $(VENV)/.base
+$(VENV)/.base: pyproject.toml constraints.txt
+	@echo "setting up $(VENV) (a minute or two, once) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) -e ".[serve,plots]"
+	@touch $@
+$(VENV)/.test: $(VENV)/.base
+	@$(PIP) -e ".[serve,plots,test]"
+	@touch $@
+$(VENV)/.dev: $(VENV)/.test
+	@$(PIP) -e ".[serve,plots,test,dev]"
+	@touch $@
+$(VENV)/.browser: $(VENV)/.test
+	@$(PIP) -e ".[serve,plots,test,browser]"
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
+	@touch $@
+
+demo: $(VENV)/.base
+	@$(BIN)/cerec demo
+
+test: $(VENV)/.test
+	@$(BIN)/python -m pytest -m "not slow and not browser" -n auto
+
+test-slow: $(VENV)/.test
+	@$(BIN)/python -m pytest -m "slow" -n auto
+
+test-browser: $(VENV)/.browser
+	@$(BIN)/python -m pytest -m "browser"
+
+check: lint types docs $(VENV)/.dev
+	@$(BIN)/python -m pytest tests/test_layers.py
+
+format: $(VENV)/.dev
+	@$(BIN)/ruff format src tests benchmarks experiments
+	@$(BIN)/ruff check --fix src tests benchmarks experiments
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff format --check src tests benchmarks experiments
+	@$(BIN)/ruff check src tests benchmarks experiments
+
+types: $(VENV)/.dev
+	@$(BIN)/mypy
+
+docs: $(VENV)/.dev
+	@$(BIN)/python -m sphinx -q -W -b html docs docs/_build/html
+
+bench: $(VENV)/.test
+	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+cover: $(VENV)/.test
+	@$(BIN)/python -m coverage run -m pytest -m "not slow and not browser"
+	@$(BIN)/python -m coverage report --skip-covered
+
+clean:
+	@rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

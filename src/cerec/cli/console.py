@@ -1,0 +1,48 @@
+"""Where the command line writes: results to stdout, progress and remarks to stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+out = Console(soft_wrap=False, highlight=False)
+"""Results for people."""
+err = Console(stderr=True, highlight=False)
+"""Progress and remarks; silent where stderr is not a terminal, except for `remark`."""
+
+
+def print_json(value: Any) -> None:
+    """One JSON value on stdout, for programs; NaN becomes null."""
+    out.file.write(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+
+
+def remark(text: str) -> None:
+    """A line on stderr that is worth reading in a pipe too."""
+    err.print(text, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """A progress display on a terminal, nothing in a pipe."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}", style="dim"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, disable=not err.is_terminal, transient=True) as bar:
+        yield bar

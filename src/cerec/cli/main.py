@@ -1,0 +1,77 @@
+"""The `cerec` command: every mistake ends in one line on stderr and exit code 2."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from cerec import __version__
+from cerec.cli.console import err
+from cerec.errors import CerecError
+from cerec.threads import set_threads
+
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer may carry its own click
+
+HELP = """Counterfactual explanations for recommender systems: verified, smallest, on a CPU.
+
+Start with [bold]cerec demo[/bold]: it generates a small world, trains, and explains a list.
+Then: cerec train FOLDER --out RUN; cerec explain RUN --user U --item I; cerec serve RUN.
+"""
+
+app = typer.Typer(
+    help=HELP,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"cerec {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[  # noqa: ARG001  typer calls _version for it
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    set_threads()
+
+
+def _say(text: str) -> None:
+    err.print("cerec: " + " ".join(text.split()), markup=False, soft_wrap=True)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and exit the process."""
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(
+            args=None if argv is None else list(argv), prog_name="cerec", standalone_mode=False
+        )
+    except CerecError as error:
+        _say(str(error))
+        code = 2
+    except UsageError as error:
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else "cerec"
+        _say(f"{error.format_message()} (see '{path} --help')")  # type: ignore[attr-defined]
+        code = 2
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = 141
+    except (KeyboardInterrupt, typer.Abort):
+        _say("stopped")
+        code = 130
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Settings of a run: one frozen dataclass per stage, read from TOML, nothing unknown accepted."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+import types
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from cerec.errors import ConfigError, near_matches
+
+T = TypeVar("T")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file; give a TOML file with --config") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read as text: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+
+
+def apply_sets(table: dict[str, Any], sets: Iterable[str]) -> dict[str, Any]:
+    """A copy of `table` with `section.key=value` assignments made (values in TOML notation)."""
+    merged = {k: dict(v) if isinstance(v, Mapping) else v for k, v in table.items()}
+    for text in sets:
+        name, equals, value = text.partition("=")
+        section, dot, key = name.strip().partition(".")
+        if not equals or not dot or not key:
+            raise ConfigError(f"--set takes section.key=value, got {text!r}")
+        merged.setdefault(section, {})[key] = _toml_value(value.strip())
+    return merged
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text  # a bare word is a string
+
+
+def parse(cls: type[T], table: Mapping[str, Any], where: str = "") -> T:
+    """An instance of a config dataclass from a table; unknown keys are refused with a hint."""
+    hints = get_type_hints(cls)
+    known = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    values = {}
+    for key, value in table.items():
+        if key not in known:
+            near = near_matches(key, known, most=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
+            raise ConfigError(f"unknown key {key!r} in [{where or 'the top level'}]{hint}")
+        values[key] = _convert(hints[key], value, f"{where}.{key}" if where else key)
+    return cls(**values)
+
+
+def _convert(hint: Any, value: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"[{where}] must be a table, got {value!r}")
+        return parse(hint, value, where)
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return _one_of(args, value, where)
+    if origin in (Union, types.UnionType):
+        inner = next(a for a in args if a is not type(None))
+        return None if value is None else _convert(inner, value, where)
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise ConfigError(f"{where} must be a list, got {value!r}")
+        return tuple(_convert(args[0], v, where) for v in value)
+    return _scalar(hint, value, where)
+
+
+def _one_of(allowed: tuple[Any, ...], value: Any, where: str) -> Any:
+    if value not in allowed:
+        near = near_matches(str(value), map(str, allowed), most=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(
+            f"{where} must be one of {', '.join(map(str, allowed))}, got {value!r}{hint}"
+        )
+    return value
+
+
+def _scalar(hint: Any, value: Any, where: str) -> Any:
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+        raise ConfigError(f"{where} must be {_kind(hint)}, got {value!r}")
+    return value
+
+
+def _kind(hint: Any) -> str:
+    kinds = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+    return kinds.get(hint, str(hint))
+
+
+def to_table(config: Any) -> dict[str, Any]:
+    """Nested tables of a config; settings that are None are left out."""
+    table: dict[str, Any] = {}
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if dataclasses.is_dataclass(value):
+            table[field.name] = to_table(value)
+        elif value is not None:
+            table[field.name] = list(value) if isinstance(value, tuple) else value
+    return table
+
+
+def to_toml(config: Any) -> str:
+    """TOML text that `parse` reads back to an equal config."""
+    lines: list[str] = []
+    table = to_table(config)
+    lines += [f"{k} = {_literal(v)}" for k, v in table.items() if not isinstance(v, dict)]
+    for section, values in table.items():
+        if isinstance(values, dict):
+            lines += ["", f"[{section}]", *(f"{k} = {_literal(v)}" for k, v in values.items())]
+    return "\n".join(lines).strip() + "\n"
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{escaped}"'
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    return repr(value)

@@ -1,0 +1,33 @@
+"""The command's edges: version, help, one line for a mistake."""
+
+from __future__ import annotations
+
+import pytest
+
+from cerec import __version__
+from cerec.cli import main as cli
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(argv)
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "--version")[:2] == (0, f"cerec {__version__}\n")
+
+
+def test_help_starts_with_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "--help")
+    assert code == 0
+    assert "cerec demo" in out
+    assert len(out.splitlines()) <= 40
+
+
+def test_a_wrong_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "--hepl")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "--hepl" in err

@@ -1,0 +1,90 @@
+"""Settings: read, checked, written back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cerec.config import apply_sets, parse, read_toml, to_table, to_toml
+from cerec.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inner:
+    hops: int = 2
+    rate: float = 0.1
+    kind: Literal["sage", "gcn"] = "sage"
+    sizes: tuple[int, ...] = (32, 64)
+    name: str | None = None
+    on: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outer:
+    sampler: Inner = field(default_factory=Inner)
+
+
+def refused(table: dict, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse(Outer, table)
+
+
+def test_values_are_taken() -> None:
+    config = parse(Outer, {"sampler": {"hops": 3, "rate": 1, "kind": "gcn", "sizes": [8]}})
+    assert config.sampler == Inner(hops=3, rate=1.0, kind="gcn", sizes=(8,))
+
+
+def test_unknown_key_names_the_near_match() -> None:
+    refused({"sampler": {"hop": 3}}, r"unknown key 'hop' in \[sampler\]; did you mean 'hops'\?")
+    refused({"smapler": {}}, "did you mean 'sampler'")
+
+
+def test_wrong_types_are_told() -> None:
+    refused({"sampler": {"hops": "three"}}, "sampler.hops must be a whole number, got 'three'")
+    refused({"sampler": {"hops": True}}, "sampler.hops must be a whole number, got True")
+    refused({"sampler": {"on": 1}}, "sampler.on must be true or false, got 1")
+    refused(
+        {"sampler": {"kind": "sgae"}}, "must be one of sage, gcn, got 'sgae'; did you mean 'sage'"
+    )
+    refused({"sampler": {"sizes": 3}}, "sampler.sizes must be a list, got 3")
+    refused({"sampler": 3}, r"\[sampler\] must be a table, got 3")
+
+
+def test_set_takes_toml_and_bare_words() -> None:
+    table = apply_sets({"sampler": {"hops": 1}}, ["sampler.hops=4", "sampler.kind=gcn"])
+    assert table == {"sampler": {"hops": 4, "kind": "gcn"}}
+    with pytest.raises(ConfigError, match=r"--set takes section\.key=value, got 'hops=4'"):
+        apply_sets({}, ["hops=4"])
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        read_toml(tmp_path / "none.toml")
+    (tmp_path / "bad.toml").write_text("a = = 1")
+    with pytest.raises(ConfigError, match=r"bad\.toml: not valid TOML"):
+        read_toml(tmp_path / "bad.toml")
+
+
+@given(
+    st.builds(
+        Inner,
+        hops=st.integers(-5, 5),
+        rate=st.floats(allow_nan=False, allow_infinity=False),
+        kind=st.sampled_from(["sage", "gcn"]),
+        sizes=st.lists(st.integers(1, 99)).map(tuple),
+        name=st.none()
+        | st.text(st.characters(min_codepoint=32, exclude_characters="\x7f"), min_size=1),
+        on=st.booleans(),
+    )
+)
+def test_toml_round_trip(inner: Inner) -> None:
+    import tomllib
+
+    outer = Outer(sampler=inner)
+    assert parse(Outer, tomllib.loads(to_toml(outer))) == outer
+    assert parse(Outer, to_table(outer)) == outer
