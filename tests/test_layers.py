@@ -11,7 +11,7 @@ import cerec
 
 SOURCE = Path(cerec.__file__).parent
 STAGES = ["data", "graph", "recommend", "sample", "agent", "train", "explain", "evaluate", "serve"]
-SHARED = {"errors", "rng", "ragged", "threads"}
+SHARED = {"errors", "files", "rng", "ragged", "threads"}
 
 
 def imported(path: Path) -> set[str]:

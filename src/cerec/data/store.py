@@ -1,0 +1,70 @@
+"""A dataset as a folder of Parquet tables and arrays: part of every run folder, and the cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cerec.data.dataset import Dataset, Interactions, Planted, Triples
+from cerec.data.ids import IdTable
+from cerec.errors import RunError
+from cerec.files import read_arrays, read_json, write_arrays, write_json
+
+VERSION = 1
+_TABLES = {"users": "user", "items": "item", "entities": "entity", "relations": "relation"}
+_PARTS: dict[str, type[Interactions] | type[Triples] | type[Planted]] = {
+    "interactions": Interactions,
+    "triples": Triples,
+    "planted": Planted,
+}
+
+
+def write_dataset(data: Dataset, folder: Path) -> None:
+    """Write the tables of `data` into an existing folder."""
+    for name in _TABLES:
+        table: IdTable = getattr(data, name)
+        pl.DataFrame({"id": table.ids, "name": table.names}).write_parquet(
+            folder / f"{name}.parquet"
+        )
+    arrays: dict[str, NDArray[Any]] = {}
+    for name in _PARTS:
+        part = getattr(data, name)
+        for column in part.__slots__ if part is not None else ():
+            if getattr(part, column) is not None:
+                arrays[f"{name}.{column}"] = getattr(part, column)
+    write_arrays(folder / "graph.safetensors", arrays)
+    write_json(
+        folder / "data.json",
+        {"version": VERSION, "name": data.name, "notes": list(data.notes)},
+    )
+
+
+def read_dataset(folder: Path) -> Dataset:
+    """The dataset written by `write_dataset`."""
+    facts = read_json(folder / "data.json")
+    if not isinstance(facts, dict) or facts.get("version") != VERSION:
+        raise RunError(f"{folder / 'data.json'}: not version {VERSION} of the data tables")
+    arrays = read_arrays(folder / "graph.safetensors")
+    tables: dict[str, Any] = {
+        name: _read_table(folder / f"{name}.parquet", _TABLES[name]) for name in _TABLES
+    }
+    parts = {name: _part(cls, name, arrays) for name, cls in _PARTS.items()}
+    return Dataset(name=facts["name"], notes=tuple(facts["notes"]), **tables, **parts)
+
+
+def _read_table(path: Path, kind: str) -> IdTable:
+    try:
+        frame = pl.read_parquet(path)
+        ids, names = frame["id"].to_list(), frame["name"].to_list()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise RunError(f"{path}: not readable ({error})") from None
+    return IdTable(kind, ids, dict(zip(ids, names, strict=True)))
+
+
+def _part(cls: type[Any], name: str, arrays: dict[str, NDArray[np.generic]]) -> Any:
+    columns = {c: arrays[f"{name}.{c}"] for c in cls.__slots__ if f"{name}.{c}" in arrays}
+    return cls(**columns) if columns else None

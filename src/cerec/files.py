@@ -1,0 +1,80 @@
+"""Writing aside and renaming into place: a kill leaves the old file or the new one, never half."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from cerec.errors import CerecError, RunError
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path beside `path` to write a file or folder to; it takes the place of `path` at the end.
+
+    When the block fails, `path` is as it was and nothing is left behind.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    target = aside / "new"
+    try:
+        yield target
+        _sync(target)
+        if path.is_dir() and not path.is_symlink():
+            path.rename(aside / "old")  # a folder cannot be replaced in one step
+        target.replace(path)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    """Push a file, or every file of a folder, to disk before it is renamed."""
+    for name in [p for p in path.rglob("*") if p.is_file()] if path.is_dir() else [path]:
+        handle = os.open(name, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Named arrays to a safetensors file."""
+    with replacing(path) as target:
+        save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, str(target))
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a safetensors file."""
+    try:
+        return load_file(str(path))
+    except FileNotFoundError:
+        raise RunError(f"{path}: no such file; the folder is not a complete run") from None
+    except (SafetensorError, OSError) as error:
+        raise RunError(f"{path}: damaged ({error}); train again or restore a copy") from None
+
+
+def write_json(path: Path, value: Any) -> None:
+    """A JSON file, keys in the given order."""
+    with replacing(path) as target:
+        target.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path, error: type[CerecError] = RunError) -> Any:
+    """The value of a JSON file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise error(f"{path}: no such file") from None
+    except (OSError, ValueError) as problem:
+        raise error(f"{path}: not readable as JSON ({problem})") from None
