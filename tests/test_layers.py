@@ -10,7 +10,17 @@ import pytest
 import cerec
 
 SOURCE = Path(cerec.__file__).parent
-STAGES = ["data", "graph", "recommend", "sample", "agent", "train", "explain", "evaluate", "serve"]
+STAGES = [
+    "data",
+    "graph",
+    "recommend",
+    "sample",
+    "agent",
+    "training",
+    "explain",
+    "evaluate",
+    "serve",
+]
 SHARED = {"errors", "files", "rng", "ragged", "threads"}
 
 
