@@ -43,11 +43,11 @@ class WorldConfig:
     """Relations in all. The first ten have names of their own (genre, director, ...)."""
     triples: int | None = None
     """Facts in all, about; None: what suits the number of films."""
-    popularity: float = 0.7
+    popularity: float = 0.6
     """Exponent of the Zipf law of the films' popularity; 0: all alike."""
     taste: float = 1.0
     """How much taste counts beside popularity; 0: not at all."""
-    circles: int = 8
+    circles: int = 12
     """Circles of users with related tastes."""
 
     def __post_init__(self) -> None:
