@@ -1,0 +1,120 @@
+"""What every trainable recommender offers, and what the samplers handed to it must offer.
+
+A training loop is
+
+    for epoch in range(n):
+        loss = model.epoch(user, item, negatives, rng=rng, swaps=swaps)
+
+with `user`, `item` the train pairs as parallel arrays in any order; the model shuffles them with
+`rng`. To plug in negatives of one's own, write a class with `list_length` and `draw`:
+
+    class Popular:
+        list_length = 0
+
+        def draw(self, user, item, context, rng):
+            return rng.choice(len(self.p), size=len(user), p=self.p).astype(np.int32)
+
+`draw` is called once per batch with the vectors as they are then, so a sampler may score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend.scorer import Scorer
+
+Rows = NDArray[np.int32]
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """What a sampler may look at while it draws."""
+
+    known: Ragged
+    """User -> train items: never used as negatives."""
+    facts: Facts
+    user: Vectors
+    """(U, d) user vectors of this moment; a view, not to be written to."""
+    item: Vectors
+    """(I, d) item vectors of this moment, attributes included; a view."""
+    lists: Rows
+    """(U, K) the lists Q_u as of the start of the epoch: the K best unknown items, best first,
+    -1 where there are fewer. K is the largest `list_length` asked for; 0 when nobody asks."""
+
+
+class NegativeSampler(Protocol):
+    """Draws one item per train pair that the pair's item should be ranked above."""
+
+    @property
+    def list_length(self) -> int:
+        """How many items of Q_u this sampler wants in `Context.lists`; 0 if it wants none."""
+        ...
+
+    def draw(self, user: Rows, item: Rows, context: Context, rng: np.random.Generator) -> Rows:
+        """One item row per pair, not known to the user; -1 where there is none (pair left out)."""
+        ...
+
+
+class SwapSampler(Protocol):
+    """Draws one change of the item's values per train pair: the *imagined item* to rank below it.
+
+    Nothing real is pushed down, so there is no false negative: the gradient reaches the user and
+    the two values alone.
+    """
+
+    @property
+    def list_length(self) -> int:
+        """How many items of Q_u this sampler wants in `Context.lists`; 0 if it wants none."""
+        ...
+
+    def draw(
+        self, user: Rows, item: Rows, context: Context, rng: np.random.Generator
+    ) -> tuple[Rows, Rows]:
+        """(value lost, value gained) per pair, as rows of `Facts`.
+
+        The lost value is one of the item's, the gained one is not, and both are of one relation;
+        -1 in both where the pair has no swap (no imagined item is learned from).
+        """
+        ...
+
+
+class Recommender(Protocol):
+    """A recommender that learns from train pairs, epoch by epoch."""
+
+    def epoch(
+        self,
+        user: Rows,
+        item: Rows,
+        negatives: NegativeSampler,
+        *,
+        rng: np.random.Generator,
+        swaps: SwapSampler | None = None,
+    ) -> float:
+        """One pass over the pairs; the mean loss per pair (without the pull towards zero)."""
+        ...
+
+    def factors(self) -> tuple[Vectors, Vectors]:
+        """User and item vectors of this moment: (U, d) and (I, d), attributes included."""
+        ...
+
+    def scorer(self) -> Scorer:
+        """Scores as of now, with the model's own value effects where it has them.
+
+        Models with `vectors = "id"` know no values: their effects are zero, to be fitted.
+        """
+        ...
+
+    def state(self) -> dict[str, NDArray[np.float32]]:
+        """Everything needed to go on exactly as if never stopped, optimiser included."""
+        ...
+
+    def load_state(self, state: dict[str, NDArray[np.float32]]) -> None:
+        """Take over a `state()` of a model of the same shape."""
+        ...

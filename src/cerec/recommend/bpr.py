@@ -1,0 +1,106 @@
+"""Matrix factorisation learned from pairs: BPR, and the paper's eq. 4 (CLiMF form)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend import kernels
+from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
+from cerec.recommend.config import RecommenderConfig
+from cerec.recommend.factors import Factors, batches
+from cerec.recommend.scorer import Scorer
+
+
+class PairFactorisation:
+    """Learns `softplus(f_uj - f_ui) + alone * softplus(-f_ui)`, j drawn by a sampler.
+
+    `alone = 0`: BPR-MF (Rendle 2009). `alone = 1`: eq. 4 of the paper, read as the maximum of a
+    likelihood, with one counterfactual item per positive. With swaps, the imagined item
+    `i` with one value swapped is ranked below `i` as well, weighted by `swap_weight`.
+    """
+
+    def __init__(
+        self,
+        config: RecommenderConfig,
+        known: Ragged,
+        facts: Facts,
+        *,
+        seed: int,
+        alone: float = 0.0,
+    ) -> None:
+        self.config = config
+        self._alone = alone
+        self._factors = Factors(config, known, facts, seed)
+
+    def epoch(
+        self,
+        user: Rows,
+        item: Rows,
+        negatives: NegativeSampler,
+        *,
+        rng: np.random.Generator,
+        swaps: SwapSampler | None = None,
+    ) -> float:
+        """See `Recommender.epoch`."""
+        if not self._factors.has_values:
+            swaps = None  # an item that is a mere id cannot be imagined with other values
+        context = self._factors.context(
+            max(negatives.list_length, swaps.list_length if swaps else 0)
+        )
+        loss = 0.0
+        for rows in batches(len(user), self.config.batch, rng):
+            u, i = user[rows], item[rows]
+            loss += self._pairs(u, i, negatives.draw(u, i, context, rng))
+            if swaps is not None:
+                loss += self._swaps(u, i, *swaps.draw(u, i, context, rng))
+            self._factors.step()
+        return loss / max(len(user), 1)
+
+    def factors(self) -> tuple[Vectors, Vectors]:
+        """See `Recommender.factors`."""
+        return self._factors.user, self._factors.item
+
+    def context(self, list_length: int = 0) -> Context:
+        """What a sampler would see now."""
+        return self._factors.context(list_length)
+
+    def scorer(self) -> Scorer:
+        """See `Recommender.scorer`."""
+        return self._factors.scorer()
+
+    def state(self) -> dict[str, NDArray[np.float32]]:
+        """See `Recommender.state`."""
+        return self._factors.state()
+
+    def load_state(self, state: dict[str, NDArray[np.float32]]) -> None:
+        """See `Recommender.load_state`."""
+        self._factors.load_state(state)
+
+    def _pairs(self, user: Rows, item: Rows, negative: Rows) -> float:
+        f = self._factors
+        kernels.mark(user, f.touched_user)
+        kernels.mark(item, f.touched_item)
+        kernels.mark(negative, f.touched_item)
+        return kernels.pair_gradients(
+            user, item, negative, f.user, f.item, self._alone, self.config.l2, f.d_user, f.d_item
+        )
+
+    def _swaps(self, user: Rows, item: Rows, lost: Rows, gained: Rows) -> float:
+        f = self._factors
+        kernels.mark(lost, f.touched_value)
+        kernels.mark(gained, f.touched_value)
+        return kernels.swap_gradients(
+            user,
+            item,
+            lost,
+            gained,
+            self.config.swap_weight,
+            f.user,
+            f.value,
+            f.facts.of_item.indptr,
+            f.d_user,
+            f.d_value,
+        )

@@ -1,0 +1,56 @@
+"""Settings of the recommenders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cerec.errors import ConfigError
+
+MODELS = ("bpr", "climf", "climf-original", "lightgcn")
+VECTORS = ("attributes", "id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecommenderConfig:
+    """What is learned, and how."""
+
+    model: Literal["bpr", "climf", "climf-original", "lightgcn"] = "bpr"
+    """`bpr`; `climf` (the paper's eq. 4); `climf-original` (positives only); `lightgcn`."""
+    vectors: Literal["attributes", "id"] = "attributes"
+    """Item vectors: `attributes` (own part plus mean of the item's values) or `id` (own part)."""
+    dim: int = 64
+    """Width of the vectors."""
+    learning_rate: float = 0.05
+    """Step size of Adagrad (of Adam for LightGCN)."""
+    l2: float = 0.01
+    """Pull towards zero on the vectors of every pair learned from."""
+    batch: int = 2048
+    """Pairs per update."""
+    swap_weight: float = 1.0
+    """Weight of the imagined items beside the ordinary negatives, where swaps are drawn."""
+    layers: int = 2
+    """Rounds of neighbour averaging of LightGCN."""
+    init: float = 0.1
+    """Standard deviation of the first vectors."""
+
+    def __post_init__(self) -> None:
+        if self.model not in MODELS:
+            raise ConfigError(f"recommender.model must be one of {MODELS}, got {self.model!r}")
+        if self.vectors not in VECTORS:
+            raise ConfigError(f"recommender.vectors must be one of {VECTORS}, got {self.vectors!r}")
+        for name, least in (("dim", 1), ("batch", 1), ("layers", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(
+                    f"recommender.{name} must be at least {least}, got {getattr(self, name)}"
+                )
+        if not self.learning_rate > 0 or not self.init > 0:
+            raise ConfigError(
+                "recommender.learning_rate and recommender.init must be above 0, "
+                f"got {self.learning_rate} and {self.init}"
+            )
+        if self.l2 < 0 or self.swap_weight < 0:
+            raise ConfigError(
+                "recommender.l2 and recommender.swap_weight must not be negative, "
+                f"got {self.l2} and {self.swap_weight}"
+            )

@@ -1,0 +1,94 @@
+"""Exact top-K lists for many users at once, streaming over blocks of users.
+
+Scores are float32 matrix products. Among equal scores the order of the catalogue holds, as in
+`scorer.top_k`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.ragged import Ragged
+from cerec.recommend.base import Rows, Vectors
+
+_WIDTH = 32  # items whose largest score is looked at first
+_BLOCK_BYTES = 8 << 20  # scores held at once: stay near the cache
+
+
+def top_k_all(user: Vectors, item: Vectors, known: Ragged, k: int) -> Rows:
+    """The k best items unknown to each user, best first, (U, k); -1 where there are fewer."""
+    blocks = [rows for _, rows in top_k_blocks(user, item, known, k)]
+    return np.concatenate(blocks) if blocks else np.empty((0, k), np.int32)
+
+
+def top_k_blocks(user: Vectors, item: Vectors, known: Ragged, k: int) -> Iterator[tuple[int, Rows]]:
+    """(first user, lists) for one block of users after the other; see `top_k_all`."""
+    n_items, d = item.shape
+    padded = np.zeros((-(-max(n_items, 1) // _WIDTH) * _WIDTH, d), np.float32)
+    padded[:n_items] = item
+    table = np.ascontiguousarray(padded.T)  # (d, I)
+    size = max(16, _BLOCK_BYTES // (4 * table.shape[1]))
+    scores = np.empty((size, table.shape[1]), np.float32)
+    for first in range(0, len(user), size):
+        n = min(size, len(user) - first)
+        np.matmul(user[first : first + n], table, out=scores[:n])
+        yield first, _select(scores[:n], n_items, first, known.indptr, known.indices, k)
+
+
+def top_k_matrix(matrix: Vectors, known: Ragged, k: int) -> Rows:
+    """`top_k_all` for a (U, I) matrix of scores."""
+    n_users, n_items = matrix.shape
+    out = np.empty((n_users, k), np.int32)
+    width = -(-max(n_items, 1) // _WIDTH) * _WIDTH
+    size = max(16, _BLOCK_BYTES // (4 * width))
+    scores = np.empty((size, width), np.float32)
+    for first in range(0, n_users, size):
+        n = min(size, n_users - first)
+        scores[:n, :n_items] = matrix[first : first + n]
+        out[first : first + n] = _select(scores[:n], n_items, first, known.indptr, known.indices, k)
+    return out
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def _select(
+    scores: Vectors,
+    n_items: int,
+    first: int,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    k: int,
+) -> Rows:
+    """Lists of the users first, first + 1, ...; writes -inf over known and padding scores."""
+    n, width = scores.shape
+    out = np.full((n, k), -1, np.int32)
+    best = np.empty(width // _WIDTH, np.float32)
+    rows = np.empty(width, np.int32)
+    worst = np.float32(-np.inf)
+    for r in range(n):
+        row = scores[r]
+        row[n_items:] = worst
+        for at in range(indptr[first + r], indptr[first + r + 1]):
+            row[indices[at]] = worst
+        for b in range(len(best)):
+            top = row[b * _WIDTH]
+            for c in range(b * _WIDTH + 1, (b + 1) * _WIDTH):
+                top = max(top, row[c])
+            best[b] = top
+        floor = worst
+        if k <= len(best):  # k blocks hold a score of at least this: so do the k best items
+            floor = np.partition(best, len(best) - k)[len(best) - k]
+        count = 0
+        for b in range(len(best)):
+            if best[b] >= floor and best[b] > worst:
+                for c in range(b * _WIDTH, (b + 1) * _WIDTH):
+                    if row[c] >= floor and row[c] > worst:
+                        rows[count] = c
+                        count += 1
+        found = rows[:count]
+        order = np.argsort(-row[found], kind="mergesort")[:k]
+        out[r, : len(order)] = found[order]
+    return out

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from recommend_worlds import random_world
+
+from cerec.errors import ConfigError, RunError
+from cerec.recommend.bpr import PairFactorisation
+from cerec.recommend.config import RecommenderConfig
+from cerec.recommend.negatives import DNS, Uniform
+from cerec.recommend.swaps import RandomSwaps
+
+
+def model(vectors: str = "attributes", **changes) -> PairFactorisation:
+    known, facts = random_world(0)
+    config = RecommenderConfig(vectors=vectors, dim=8, batch=16, **changes)
+    return PairFactorisation(config, known, facts, seed=4)
+
+
+def train(m: PairFactorisation, rng: np.random.Generator, epochs: int) -> list[float]:
+    known, _ = random_world(0)
+    return [
+        m.epoch(known.row_of(), known.indices, DNS(2), rng=rng, swaps=RandomSwaps())
+        for _ in range(epochs)
+    ]
+
+
+@pytest.mark.parametrize("vectors", ["attributes", "id"])
+def test_learning_brings_the_loss_down(vectors: str) -> None:
+    loss = train(model(vectors, learning_rate=0.2, l2=0.0), np.random.default_rng(0), 60)
+    assert loss[-1] < 0.5 * loss[0]
+
+
+@pytest.mark.parametrize("vectors", ["attributes", "id"])
+def test_stop_and_resume_is_bitwise_the_same(vectors: str) -> None:
+    straight = model(vectors)
+    rng = np.random.default_rng(0)
+    train(straight, rng, 5)
+    first = model(vectors)
+    rng = np.random.default_rng(0)
+    train(first, rng, 2)
+    second = model(vectors)
+    second.load_state(first.state())
+    train(second, rng, 3)
+    want, got = straight.state(), second.state()
+    assert want.keys() == got.keys()
+    assert all(np.array_equal(want[name], got[name]) for name in want)
+
+
+def test_state_of_another_shape_is_refused() -> None:
+    state = model("id").state()
+    with pytest.raises(RunError, match=r"'value': expected shape \(9, 8\), got shape \(0, 8\)"):
+        model("attributes").load_state(state)
+
+
+def test_the_scorer_speaks_for_the_model() -> None:
+    m = model()
+    train(m, np.random.default_rng(0), 3)
+    user, item = m.factors()
+    scorer = m.scorer()
+    assert scorer.scores(2) == pytest.approx(item.astype(float) @ user[2], abs=1e-6)
+    _, facts = random_world(0)
+    i = int(np.argmax(facts.of_item.counts))
+    other = np.array([0, 8])
+    imagined = m.state()["own"][i] + m.state()["value"][other].mean(0)
+    assert scorer.rescore(2, i, other, facts) == pytest.approx(imagined @ user[2], abs=1e-5)
+
+
+def test_swaps_move_no_item_of_its_own() -> None:
+    # one epoch with and without swaps at weight 0: identical; the draws must not disturb the rest
+    a, b = model(swap_weight=0.0), model(swap_weight=1.0)
+    known, _ = random_world(0)
+    for m in (a, b):
+        m.epoch(
+            known.row_of(),
+            known.indices,
+            Uniform(),
+            rng=np.random.default_rng(0),
+            swaps=RandomSwaps(),
+        )
+    assert not np.array_equal(a.state()["value"], b.state()["value"])
+
+
+def test_config_refuses_nonsense() -> None:
+    with pytest.raises(ConfigError, match="'svd'"):
+        RecommenderConfig(model="svd")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="got 0"):
+        RecommenderConfig(dim=0)
+    with pytest.raises(ConfigError, match="l2"):
+        RecommenderConfig(l2=-1)

@@ -1,0 +1,148 @@
+"""Every analytic gradient against finite differences of its own loss."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from recommend_worlds import ragged, random_world
+
+from cerec.recommend import kernels
+
+D = 4
+
+
+def log1pexp(x: float) -> float:
+    return float(np.logaddexp(0.0, x))
+
+
+def numeric(loss, table: np.ndarray, step: float = 1e-3) -> np.ndarray:
+    """Central differences of `loss()` by every entry of `table` (changed in place, restored)."""
+    out = np.zeros(table.shape)
+    for at in np.ndindex(*table.shape):
+        kept = table[at]
+        table[at] = kept + step
+        up = loss()
+        table[at] = kept - step
+        down = loss()
+        table[at] = kept
+        out[at] = (up - down) / (2 * step)
+    return out
+
+
+@pytest.fixture
+def tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    return tuple(rng.standard_normal((n, D)).astype(np.float32) for n in (3, 6, 9))
+
+
+def rows(*values: int) -> np.ndarray:
+    return np.array(values, np.int32)
+
+
+@pytest.mark.parametrize(("alone", "l2"), [(0.0, 0.0), (1.0, 0.0), (1.0, 0.3)])
+def test_pair_gradients(tables, alone: float, l2: float) -> None:
+    user, item, _ = tables
+    u, i, j = rows(0, 0, 2, 1), rows(1, 2, 2, 5), rows(3, 1, 4, -1)  # the last has no negative
+
+    def loss() -> float:
+        total = 0.0
+        for a, b, c in zip(u[:3], i[:3], j[:3], strict=True):
+            x, y, z = (t.astype(float) for t in (user[a], item[b], item[c]))
+            total += log1pexp(x @ z - x @ y) + alone * log1pexp(-x @ y)
+            total += l2 / 2 * (x @ x + y @ y + z @ z)
+        return total
+
+    d_user, d_item = np.zeros_like(user), np.zeros_like(item)
+    got = kernels.pair_gradients(u, i, j, user, item, alone, l2, d_user, d_item)
+    if l2 == 0:
+        assert got == pytest.approx(loss(), rel=1e-5)
+    assert d_user == pytest.approx(numeric(loss, user), abs=2e-3)
+    assert d_item == pytest.approx(numeric(loss, item), abs=2e-3)
+
+
+def test_swap_gradients_are_those_of_the_imagined_item(tables) -> None:
+    user, own, value = tables
+    of_item = ragged([0, 3], [1], [2, 4, 5], [0], [6], [7, 8])
+    u, i, a, b = rows(0, 1, 2, 0), rows(0, 2, 2, 3), rows(0, 4, 5, -1), rows(1, 3, 3, -1)
+
+    def vector(item: int, values: list[int]) -> np.ndarray:
+        return own[item].astype(float) + value[values].astype(float).mean(0)
+
+    def loss() -> float:
+        total = 0.0
+        for x, item, lost, gained in zip(u[:3], i[:3], a[:3], b[:3], strict=True):
+            real = list(of_item.row(item))
+            imagined = [gained if v == lost else v for v in real]
+            gap = vector(item, imagined) - vector(item, real)
+            total += 0.7 * log1pexp(user[x].astype(float) @ gap)
+        return total
+
+    d_user, d_value = np.zeros_like(user), np.zeros_like(value)
+    got = kernels.swap_gradients(u, i, a, b, 0.7, user, value, of_item.indptr, d_user, d_value)
+    assert got == pytest.approx(loss(), rel=1e-5)
+    assert d_user == pytest.approx(numeric(loss, user), abs=2e-3)
+    assert d_value == pytest.approx(numeric(loss, value), abs=2e-3)
+    assert numeric(loss, own) == pytest.approx(np.zeros_like(own), abs=1e-6)
+
+
+def test_list_gradients_of_the_original_objective(tables) -> None:
+    user, item, _ = tables
+    lists = ragged([0, 2, 5], [1])
+    u = rows(2, 0)
+
+    def loss() -> float:
+        total = 0.0
+        for row, a in enumerate(u):
+            f = item[lists.row(row)].astype(float) @ user[a].astype(float)
+            for n, x in enumerate(f):
+                total += log1pexp(-x) + sum(log1pexp(y - x) for m, y in enumerate(f) if m != n)
+        return total
+
+    d_user, d_item = np.zeros_like(user), np.zeros_like(item)
+    got = kernels.list_gradients(u, lists.indptr, lists.indices, user, item, 0.0, d_user, d_item)
+    assert got == pytest.approx(loss(), rel=1e-5)
+    assert d_user == pytest.approx(numeric(loss, user), abs=5e-3)
+    assert d_item == pytest.approx(numeric(loss, item), abs=5e-3)
+
+
+def test_one_positive_alone_is_logistic_loss() -> None:
+    user, item = np.full((1, 1), 2.0, np.float32), np.full((1, 1), 0.5, np.float32)
+    d_user, d_item = np.zeros_like(user), np.zeros_like(item)
+    only = ragged([0])
+    got = kernels.list_gradients(
+        rows(0), only.indptr, only.indices, user, item, 0.0, d_user, d_item
+    )
+    assert got == pytest.approx(math.log(1 + math.exp(-1)))  # f = 1
+    assert d_item[0, 0] == pytest.approx(-2 / (1 + math.e))
+
+
+def test_compose_and_spread_are_transposes() -> None:
+    _, facts = random_world(0)
+    rng = np.random.default_rng(1)
+    own = np.zeros((20, D), np.float32)
+    value = rng.standard_normal((9, D)).astype(np.float32)
+    upstream = rng.standard_normal((20, D)).astype(np.float32)
+    item, d_value = np.empty_like(own), np.zeros_like(value)
+    of = facts.of_item
+    kernels.compose(own, value, of.indptr, of.indices, item)
+    marks = np.zeros(9, np.bool_)
+    kernels.spread(upstream, np.ones(20, np.bool_), of.indptr, of.indices, d_value, marks)
+    assert (item * upstream).sum() == pytest.approx((value * d_value).sum(), rel=1e-4)
+    for i in range(20):
+        held = of.row(i)
+        want = value[held].mean(0) if len(held) else np.zeros(D)
+        assert item[i] == pytest.approx(want, abs=1e-6)
+
+
+def test_adagrad_by_hand() -> None:
+    # gradients 3 then 4 at rate 1: 5 -> 5 - 3/3 = 4 -> 4 - 4/5 = 3.2; the other row stays
+    table, squares = np.full((2, 1), 5.0, np.float32), np.zeros((2, 1), np.float32)
+    for gradient in (3.0, 4.0):
+        grad = np.array([[gradient], [gradient]], np.float32)
+        touched = np.array([True, False])
+        kernels.adagrad(table, grad, squares, touched, 1.0)
+        assert not touched.any()
+        assert grad[0, 0] == 0
+    assert table[:, 0] == pytest.approx([3.2, 5.0])

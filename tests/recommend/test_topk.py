@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recommend_worlds import ragged
+
+from cerec.ragged import Ragged
+from cerec.recommend.scorer import top_k
+from cerec.recommend.topk import top_k_all, top_k_matrix
+
+
+def test_lists_by_hand() -> None:
+    user = np.array([[1.0], [-1.0]], np.float32)
+    item = np.array([[3.0], [1.0], [3.0], [2.0]], np.float32)
+    got = top_k_all(user, item, ragged([], [1]), 3)
+    assert got.tolist() == [[0, 2, 3], [3, 0, 2]]  # equal scores in catalogue order
+
+
+def test_fewer_unknown_items_than_asked_for() -> None:
+    one = np.ones((1, 1), np.float32)
+    got = top_k_all(one, np.ones((3, 1), np.float32), ragged([1]), 5)
+    assert got.tolist() == [[0, 2, -1, -1, -1]]
+
+
+@given(
+    seed=st.integers(0, 999),
+    n_items=st.integers(1, 200),
+    k=st.integers(1, 40),
+    levels=st.sampled_from([2, 5, 1000]),
+)
+@settings(max_examples=60, deadline=None)
+def test_equals_the_one_tie_rule(seed: int, n_items: int, k: int, levels: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-levels, levels, (5, n_items)).astype(np.float32)  # many ties
+    row, entry = np.nonzero(rng.random((5, n_items)) < 0.3)
+    known = Ragged.from_pairs(row, entry, 5)
+    got = top_k_matrix(matrix, known, k)
+    for u in range(5):
+        want = top_k(matrix[u].astype(np.float64), k, known.row(u))
+        assert got[u][got[u] >= 0].tolist() == want.tolist()
+
+
+def test_many_blocks_of_users_equal_one() -> None:
+    rng = np.random.default_rng(0)
+    user = rng.integers(-3, 4, (700, 8)).astype(np.float32)  # small integers: exact products
+    item = rng.integers(-3, 4, (9000, 8)).astype(np.float32)
+    known = ragged(*[[u % 9000] for u in range(700)])
+    assert np.array_equal(top_k_all(user, item, known, 20), top_k_matrix(user @ item.T, known, 20))
