@@ -1,0 +1,230 @@
+"""The likeliest paths of a policy, exactly, by a beam.
+
+One level takes every state of a row's beam one step (item -> attribute -> item) on and keeps the
+`width` likeliest distinct items with their best path. Attributes are tried by falling
+probability; the rest is skipped once no path through it can still enter the beam.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.ragged import Ragged
+from cerec.sample.kernels import (
+    _JIT,
+    Double,
+    Float,
+    Hop,
+    Int,
+    Long,
+    Space,
+    allow,
+    attend,
+    make_query,
+    make_space,
+    mark_list,
+    normaliser,
+    place,
+)
+from cerec.sample.paths import PathSampler
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beams:
+    """The ends of the likeliest walks of B states, best first."""
+
+    item: NDArray[np.int32]
+    """(B, W) last items; -1 where there are fewer."""
+    log_p: NDArray[np.float64]
+    """(B, W) log-probability of the likeliest path to each."""
+    path: NDArray[np.int32]
+    """(B, W, 2T + 1) item, attribute, item, ...; -1 after the end of a walk."""
+
+    def of(self, b: int) -> tuple[NDArray[np.int32], list[tuple[int, ...]]]:
+        """Items of state b, best first, and the path to each."""
+        n = int((self.item[b] >= 0).sum())
+        paths = [tuple(int(x) for x in path[path >= 0]) for path in self.path[b, :n]]
+        return self.item[b, :n], paths
+
+
+def beam(
+    sampler: PathSampler,
+    h: NDArray[np.float32],
+    user: NDArray[np.integer],
+    item: NDArray[np.integer],
+    excluded: Ragged,
+    *,
+    depth: int,
+    width: int,
+) -> Beams:
+    """The likeliest walks of `depth` steps for B states; row b keeps off row b of `excluded`.
+
+    A state from which no step is possible stays where it is; one that cannot start has no end.
+    """
+    who = np.ascontiguousarray(user, np.int32)
+    path = np.full((len(who), width, 2 * depth + 1), -1, np.int32)
+    path[:, 0, 0] = item
+    log_p = np.full((len(who), width), -np.inf)
+    log_p[:, 0] = 0.0
+    state = path[:, :, 0].copy()
+    for t in range(depth):
+        new, parent, via, value = _level(
+            h,
+            who,
+            state,
+            log_p,
+            excluded.indptr,
+            excluded.indices,
+            sampler.hops[0],
+            sampler.hops[1],
+            sampler.graph.n_items,
+            sampler.slope,
+            sampler.uniform,
+        )
+        on = np.flatnonzero(new[:, 0] >= 0)
+        longer = path[on[:, None], parent[on]]
+        longer[:, :, 2 * t + 1], longer[:, :, 2 * t + 2] = via[on], new[on]
+        path[on], state[on], log_p[on] = longer, new[on], value[on]
+    started = path[:, 0, 1] >= 0 if depth else np.ones(len(who), bool)
+    state[~started], log_p[~started] = -1, -np.inf
+    return Beams(item=state, log_p=log_p, path=path)
+
+
+@numba.njit(parallel=True, **_JIT)
+def _level(
+    h: Float,
+    user: Int,
+    state: Int,
+    base: Double,
+    off_indptr: Long,
+    off_indices: Int,
+    near: Hop,
+    far: Hop,
+    n_items: int,
+    slope: float,
+    uniform: tuple[bool, bool],
+) -> tuple[Int, Int, Int, Double]:
+    """Next items (B, W), the beam state each comes from, its attribute, its log-probability."""
+    n_rows, width = state.shape
+    new = np.full((n_rows, width), -1, np.int32)
+    parent = np.zeros((n_rows, width), np.int32)
+    via = np.full((n_rows, width), -1, np.int32)
+    value = np.full((n_rows, width), -np.inf)
+    widest = max(_widest(near.indptr), _widest(far.indptr))
+    for b in numba.prange(n_rows):
+        space = make_space(n_items, widest, h.shape[1])
+        mark_list(space.mark, 1, off_indices, off_indptr[b], off_indptr[b + 1])
+        best = np.full(n_items, -np.inf)
+        origin = np.zeros((2, n_items), np.int32)
+        touched = np.empty(n_items, np.int32)
+        n_touched, bar = 0, -np.inf
+        for w in range(width):
+            if state[b, w] >= 0:
+                n_touched, bar = _expand(
+                    h, user[b], state[b, w], w, base[b, w], near, far, slope, uniform, width,
+                    space, best, origin, touched, n_touched, bar,
+                )  # fmt: skip
+        reached = np.sort(touched[:n_touched])
+        order = np.argsort(-best[reached], kind="mergesort")
+        for w in range(min(width, n_touched)):
+            x = reached[order[w]]
+            new[b, w], value[b, w] = x, best[x]
+            parent[b, w], via[b, w] = origin[0, x], origin[1, x]
+    return new, parent, via, value
+
+
+@numba.njit(**_JIT)
+def _widest(indptr: Long) -> int:
+    most = 1
+    for r in range(len(indptr) - 1):
+        most = max(most, indptr[r + 1] - indptr[r])
+    return most
+
+
+@numba.njit(**_JIT)
+def _expand(
+    h: Float,
+    user: int,
+    item: int,
+    w: int,
+    base: float,
+    near: Hop,
+    far: Hop,
+    slope: float,
+    uniform: tuple[bool, bool],
+    width: int,
+    space: Space,
+    best: Double,
+    origin: Int,
+    touched: Int,
+    n_touched: int,
+    bar: float,
+) -> tuple[int, float]:
+    """Enter what state w of a beam reaches; `bar` is what a path must beat to enter the beam."""
+    allow(near, item, space.mark, 1, space.ok)
+    make_query(h, user, near.source_offset + item, slope, space)
+    top = attend(h, near, item, uniform[0], space)
+    lo = near.indptr[item]
+    n = near.indptr[item + 1] - lo
+    if space.cum[n] <= 0.0:
+        return n_touched, bar
+    first = np.full(n, -np.inf)
+    for j in range(n):
+        if space.ok[j]:
+            first[j] = base + space.score[j] - top - np.log(space.cum[n])
+    for j in np.argsort(-first, kind="mergesort"):
+        if first[j] == -np.inf or first[j] <= bar:
+            break
+        attribute = near.indices[lo + j]
+        n_touched = _enter(
+            h, user, item, w, attribute, first[j], far, slope, uniform[1], space, best, origin,
+            touched, n_touched,
+        )  # fmt: skip
+        if n_touched >= width:
+            bar = np.partition(best[touched[:n_touched]], n_touched - width)[n_touched - width]
+    return n_touched, bar
+
+
+@numba.njit(**_JIT)
+def _enter(
+    h: Float,
+    user: int,
+    item: int,
+    w: int,
+    attribute: int,
+    base: float,
+    far: Hop,
+    slope: float,
+    uniform: bool,
+    space: Space,
+    best: Double,
+    origin: Int,
+    touched: Int,
+    n_touched: int,
+) -> int:
+    """Enter the items behind one attribute; returns how many items the level has reached."""
+    allow(far, attribute, space.mark, 1, space.ok)
+    make_query(h, user, far.source_offset + attribute, slope, space)
+    top = attend(h, far, attribute, uniform, space)
+    lo = far.indptr[attribute]
+    n = far.indptr[attribute + 1] - lo
+    skip = place(far, attribute, item)
+    if skip >= 0 and not space.ok[skip]:
+        skip = -1
+    own_top, rest, _ = normaliser(space, n, skip, top)
+    for j in range(n):
+        if not space.ok[j] or j == skip:
+            continue
+        x = far.indices[lo + j]
+        value = base + space.score[j] - own_top - np.log(rest)
+        if best[x] == -np.inf:
+            touched[n_touched] = x
+            n_touched += 1
+        if value > best[x]:
+            best[x] = value
+            origin[0, x], origin[1, x] = w, attribute
+    return n_touched

@@ -1,0 +1,223 @@
+"""Walks item -> attribute -> item over the graph, drawn by the two-step attention.
+
+B walks, T steps, N nodes, d width of the node vectors. A walk never goes to the item it stands
+on nor to one of its list (the user's recommendations `Q_u`), and never enters an attribute that
+leads nowhere else: the first step offers only attributes with an allowed item behind them, so the
+probabilities of what can be drawn add up to one. Where there is no such attribute the walk ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from cerec.graph.ckg import Ckg
+from cerec.ragged import Ragged
+from cerec.sample.gradient import BUFFERS, push_back
+from cerec.sample.kernels import Hop, Rows, draw
+
+_CHUNK_ROWS, _MOST_CHUNKS = 128, 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walks:
+    """B walks of up to T steps, in the order they were asked for."""
+
+    user: NDArray[np.int32]
+    """(B,)."""
+    list: NDArray[np.int32]
+    """(B,) which list of items each walk had to keep off."""
+    item: NDArray[np.int32]
+    """(T + 1, B): the start, then the item after each step; an ended walk stays where it is."""
+    attribute: NDArray[np.int32]
+    """(T, B): entity passed in each step; -1 where the walk had ended."""
+    log_p: NDArray[np.float64]
+    """(T, B): log-probability of each step; 0 where the walk had ended."""
+
+    @property
+    def moved(self) -> NDArray[np.bool_]:
+        """(T, B): whether the walk took that step."""
+        return self.attribute >= 0
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """(B,) steps taken; 0 for a walk that could not start."""
+        return self.moved.sum(axis=0)
+
+    @property
+    def end(self) -> NDArray[np.int32]:
+        """(B,) last item: the counterfactual item, where `steps` is not 0."""
+        return self.item[-1]
+
+    def path(self, b: int) -> tuple[int, ...]:
+        """Item, attribute, item, ... of walk b: item rows and entity rows by turns."""
+        rows = [int(self.item[0, b])]
+        for t in range(int(self.steps[b])):
+            rows += [int(self.attribute[t, b]), int(self.item[t + 1, b])]
+        return tuple(rows)
+
+
+class PathSampler:
+    """The paper's counterfactual path sampler, eq. (9) to (13), over one graph."""
+
+    def __init__(
+        self,
+        graph: Ckg,
+        *,
+        slope: float = 0.2,
+        uniform_attribute: bool = False,
+        uniform_item: bool = False,
+    ) -> None:
+        """`uniform_...` replaces the attention of that step by equal chances (ablations)."""
+        self.graph = graph
+        self.slope = slope
+        self.uniform = (uniform_attribute, uniform_item)
+        items, entities = graph.n_users, graph.n_users + graph.n_items
+        near, far = graph.attributes, graph.items_of
+        none = np.zeros(1, np.int64), np.zeros(0, np.int32)
+        self.hops = (
+            Hop(near.indptr, near.indices, items, entities, far.indptr, far.indices),
+            Hop(far.indptr, far.indices, entities, items, *none),
+        )
+
+    def walk(
+        self,
+        h: NDArray[np.float32],
+        user: NDArray[np.integer],
+        item: NDArray[np.integer],
+        lists: Ragged,
+        *,
+        depth: int,
+        rng: np.random.Generator | None,
+        which: NDArray[np.integer] | None = None,
+        last: Ragged | None = None,
+    ) -> Walks:
+        """Walks from `item` (B,) for `user` (B,); drawn with `rng`, or the likeliest if None.
+
+        Walk b keeps off the items in row `which[b]` of `lists` (default: row `user[b]`); its last
+        step keeps off those of `last` instead, if given. A list belongs to one user.
+        """
+        who: NDArray[np.int32] = np.ascontiguousarray(user, np.int32)
+        where: NDArray[np.int32] = who if which is None else np.asarray(which, np.int32)
+        items = np.empty((depth + 1, len(who)), np.int32)
+        attribute = np.empty((depth, len(who)), np.int32)
+        log_p = np.empty((depth, len(who)))
+        items[0] = item
+        for t in range(depth):
+            off = last if last is not None and t == depth - 1 else lists
+            attribute[t], p1 = self._hop(0, h, who, items[t], items[t], where, off, rng)
+            items[t + 1], p2 = self._hop(1, h, who, attribute[t], items[t], where, off, rng)
+            log_p[t] = p1 + p2
+            ended = attribute[t] < 0
+            items[t + 1][ended] = items[t][ended]
+        return Walks(user=who, list=where, item=items, attribute=attribute, log_p=log_p)
+
+    def _hop(
+        self,
+        step: int,
+        h: NDArray[np.float32],
+        user: NDArray[np.int32],
+        source: NDArray[np.int32],
+        current: NDArray[np.int32],
+        where: NDArray[np.int32],
+        lists: Ragged,
+        rng: np.random.Generator | None,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        order = self._order(step, where, source)
+        rows = _rows(order, user, source, current, where, lists)
+        # One number per walk, ended or not, so that walks do not shift each other's numbers.
+        noise = np.zeros(len(user)) if rng is None else rng.random(len(user))
+        chunks = max(1, min(_MOST_CHUNKS, len(order) // _CHUNK_ROWS))
+        picked, p = draw(
+            h,
+            rows,
+            self.hops[step],
+            self.graph.n_items,
+            self.slope,
+            self.uniform[step],
+            noise[order],
+            rng is None,
+            chunks,
+        )
+        choice, log_p = np.full(len(user), -1, np.int32), np.zeros(len(user))
+        choice[order], log_p[order] = picked, p
+        return choice, log_p
+
+    def _order(
+        self, step: int, where: NDArray[np.int32], source: NDArray[np.int32]
+    ) -> NDArray[np.int64]:
+        """Walks that take the hop, sorted by (list, source)."""
+        going = np.flatnonzero(source >= 0)
+        key = where[going].astype(np.int64) * len(self.hops[step].indptr) + source[going]
+        return going[np.argsort(key, kind="stable")]
+
+    def log_prob(self, h: Tensor, walks: Walks, lists: Ragged) -> Tensor:
+        """(T, B) log-probabilities of drawn walks, `walks.log_p` with gradients to `h` (N, d)."""
+        out: Tensor = _WalkLogProb.apply(h, self, walks, lists)  # type: ignore[no-untyped-call]
+        return out
+
+    def gradient(
+        self, h: NDArray[np.float32], walks: Walks, lists: Ragged, weight: NDArray[np.float64]
+    ) -> NDArray[np.float32]:
+        """Gradient of `sum(weight * log_p)` with respect to `h`; `weight` is (T, B)."""
+        buffers = np.zeros((BUFFERS, *h.shape), np.float32)
+        for t in range(len(weight)):
+            here, attribute, there = walks.item[t], walks.attribute[t], walks.item[t + 1]
+            for step, (source, target) in enumerate([(here, attribute), (attribute, there)]):
+                if self.uniform[step]:
+                    continue
+                moved = np.where(attribute >= 0, source, np.int32(-1))
+                order = self._order(step, walks.list, moved)
+                rows = _rows(order, walks.user, source, here, walks.list, lists)
+                push_back(
+                    h,
+                    rows,
+                    self.hops[step],
+                    self.graph.n_items,
+                    self.slope,
+                    target[order],
+                    weight[t][order],
+                    buffers,
+                )
+        return np.asarray(buffers.sum(axis=0))
+
+
+def _rows(
+    order: NDArray[np.int64],
+    user: NDArray[np.int32],
+    source: NDArray[np.int32],
+    current: NDArray[np.int32],
+    where: NDArray[np.int32],
+    lists: Ragged,
+) -> Rows:
+    return Rows(
+        user[order], source[order], current[order], where[order], lists.indptr, lists.indices
+    )
+
+
+class _WalkLogProb(torch.autograd.Function):
+    @staticmethod
+    def forward(  # type: ignore[override]
+        ctx: torch.autograd.function.FunctionCtx,
+        h: Tensor,
+        sampler: PathSampler,
+        walks: Walks,
+        lists: Ragged,
+    ) -> Tensor:
+        ctx.save_for_backward(h)
+        ctx.made = (sampler, walks, lists)  # type: ignore[attr-defined]
+        return torch.from_numpy(walks.log_p).to(h.dtype)
+
+    @staticmethod
+    def backward(  # type: ignore[override]
+        ctx: torch.autograd.function.FunctionCtx, grad: Tensor
+    ) -> tuple[Tensor, None, None, None]:
+        (h,) = ctx.saved_tensors  # type: ignore[attr-defined]
+        sampler, walks, lists = ctx.made  # type: ignore[attr-defined]
+        weight = np.ascontiguousarray(grad.double().numpy())
+        out = sampler.gradient(h.detach().numpy(), walks, lists, weight)
+        return torch.from_numpy(out), None, None, None
