@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
+from cerec.errors import DataError
 from cerec.ragged import Ragged
 
 
@@ -29,17 +30,31 @@ class Ckg:
     head: NDArray[np.int32]
     relation: NDArray[np.int32]
     tail: NDArray[np.int32]
-    """Typed edges by node: relation 0 is `interact` (user -> item), r + 1 is relation r of data."""
+    """Typed edges in the order of their heads: relation 0 is `interact` (user -> item), r + 1 is
+    relation r of the data. Two nodes may have several."""
 
     @property
     def n_nodes(self) -> int:
         """Users, items and other entities together."""
         return self.n_users + self.n_items + self.n_entities
 
+    @property
+    def degree(self) -> NDArray[np.int64]:
+        """Neighbours of every node."""
+        return self.adjacency.counts
+
+    def edges_from(self, node: int) -> slice:
+        """Where in `head`, `relation` and `tail` the typed edges that leave a node stand."""
+        low, high = np.searchsorted(self.head, [node, node + 1])
+        return slice(int(low), int(high))
+
     @staticmethod
     def build(data: Dataset, train: Ragged) -> Ckg:
-        """The graph of `train` and all facts of `data`."""
+        """The graph of `train` (user -> items) and all facts of `data`, nothing else: what was
+        held out of `train` cannot enter, whatever `data.interactions` holds.
+        """
         n_users, n_items, n_entities = len(data.users), len(data.items), len(data.entities)
+        _check(train, n_users, n_items)
         fact = data.triples
         head = np.concatenate([train.row_of(), fact.head + np.int32(n_users)])
         relation = np.concatenate([np.zeros(train.size, np.int32), fact.relation + np.int32(1)])
@@ -62,4 +77,12 @@ class Ckg:
             head=head,
             relation=relation,
             tail=tail,
+        )
+
+
+def _check(train: Ragged, n_users: int, n_items: int) -> None:
+    if len(train) != n_users or (train.size and int(train.indices.max()) >= n_items):
+        raise DataError(
+            f"train has {len(train):,} users and items up to row {train.indices.max(initial=-1)}, "
+            f"the data {n_users:,} users and {n_items:,} items: split this dataset, not another"
         )

@@ -33,6 +33,12 @@ class Facts:
         """Size of the vocabulary."""
         return len(self.relation)
 
+    def find(self, relation: int, attribute: int) -> int | None:
+        """The value of a relation row and an entity row; None if no item has it."""
+        low, high = np.searchsorted(self.relation, [relation, relation + 1])
+        at = int(low + np.searchsorted(self.attribute[low:high], attribute))
+        return at if at < high and self.attribute[at] == attribute else None
+
     @staticmethod
     def build(data: Dataset) -> Facts:
         """Facts between an item and an entity; item-item and entity-entity triples stay out."""
