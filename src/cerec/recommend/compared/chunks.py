@@ -1,0 +1,71 @@
+"""Ranking with models that have no factors: scores of a few users at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.errors import ConfigError
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend.base import Recommender, Rows, Vectors
+from cerec.recommend.scorer import Scorer
+from cerec.recommend.topk import top_k_all, top_k_matrix
+
+_CHUNK_BYTES = 32 << 20
+MATRIX_BYTES = 2 << 30
+"""The largest score matrix that is stored."""
+
+
+@runtime_checkable
+class Unfactored(Protocol):
+    """A recommender whose scores are not products of factors."""
+
+    def scores(self, users: NDArray[np.integer]) -> Vectors:
+        """(B, I) scores of every item for the given users."""
+        ...
+
+
+def spans(n: int, bytes_each: int) -> Iterator[NDArray[np.int64]]:
+    """0..n-1 in runs that take about 32 MB at `bytes_each`."""
+    size = max(1, _CHUNK_BYTES // max(bytes_each, 1))
+    for first in range(0, n, size):
+        yield np.arange(first, min(first + size, n))
+
+
+def top_lists(model: Recommender, known: Ragged, k: int) -> Rows:
+    """The k best items unknown to each user, (U, k), -1 where there are fewer; any model."""
+    if not isinstance(model, Unfactored):
+        return top_k_all(*model.factors(), known, k)
+    n_items = len(model.factors()[1])
+    out = np.empty((len(known), k), np.int32)
+    for users in spans(len(known), 4 * n_items):
+        first, last = int(users[0]), int(users[-1]) + 1
+        start = known.indptr[first]
+        here = Ragged(
+            known.indptr[first : last + 1] - start, known.indices[start : known.indptr[last]]
+        )
+        out[first:last] = top_k_matrix(model.scores(users), here, k)
+    return out
+
+
+def matrix_scorer(model: Unfactored, user: Vectors, item: Vectors, facts: Facts) -> Scorer:
+    """All scores of the model, stored; `user` and `item` serve similarity alone.
+
+    Effects of values are zero, to be fitted. Raises when the matrix would not fit.
+    """
+    n_users, n_items = len(user), len(item)
+    if 4 * n_users * n_items > MATRIX_BYTES:
+        raise ConfigError(
+            f"{type(model).__name__} has no factors, and its scores of {n_users:,} users and "
+            f"{n_items:,} items take {4 * n_users * n_items / 2**30:.1f} GB, more than the "
+            f"{MATRIX_BYTES / 2**30:.0f} GB a run stores: use fewer users or a factor model"
+        )
+    matrix = np.empty((n_users, n_items), np.float32)
+    for users in spans(n_users, 4 * n_items):
+        matrix[users] = model.scores(users)
+    effect = np.zeros((facts.n_values, 1), np.float32)
+    return Scorer(user, item, effect, np.zeros((n_users, 1), np.float32), "sum", matrix)

@@ -1,0 +1,61 @@
+"""Every compared system by name: its settings, the authors' preset, and how it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cerec.errors import ConfigError, near_matches
+from cerec.graph.ckg import Ckg
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend.base import Recommender
+from cerec.recommend.compared import neumf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Material:
+    """What a model may be made of: nothing here knows of validation or test."""
+
+    known: Ragged
+    """User -> train items."""
+    facts: Facts
+    graph: Ckg
+    """The graph of the train part."""
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """One compared system."""
+
+    title: str
+    """As tables print it."""
+    config: type
+    """Its settings; the defaults suit two CPU cores."""
+    authors: Any
+    """The settings of the authors' release."""
+    make: Callable[[Any, Material], Recommender]
+    """Settings and material -> a new model."""
+    note: str = ""
+    """What a table must say beside its numbers."""
+
+
+SYSTEMS: Mapping[str, System] = {
+    "neumf": System(
+        "NeuMF",
+        neumf.NeuMFConfig,
+        neumf.AUTHORS,
+        lambda config, m: neumf.NeuMF(config, m.known, m.facts, seed=m.seed),
+    ),
+}
+
+
+def system(name: str) -> System:
+    """The system of that name; an unknown name is told with near matches."""
+    if name not in SYSTEMS:
+        near = near_matches(name, SYSTEMS, most=1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(SYSTEMS)}"
+        raise ConfigError(f"unknown system {name!r}{hint}")
+    return SYSTEMS[name]
