@@ -96,6 +96,13 @@ class Dataset:
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
+    @classmethod
+    def from_frames(cls, interactions: Any, items: Any = None, **more: Any) -> Dataset:
+        """A dataset of pandas or polars frames; see `cerec.data.frames.from_frames`."""
+        from cerec.data.frames import from_frames
+
+        return from_frames(interactions, items, **more)
+
     @property
     def fingerprint(self) -> str:
         """A hash of everything but `name` and `notes`; equal data have equal fingerprints."""

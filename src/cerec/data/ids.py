@@ -34,12 +34,22 @@ class IdTable(Sequence[str]):
         self.ids = tuple(ids)
         names = names or {}
         self.names = tuple(names.get(i) or i for i in self.ids)
-        if len(self._rows) != len(self.ids):
-            twice = next(i for n, i in enumerate(self.ids) if self._rows[i] != n)
+        if len(self.rows) != len(self.ids):
+            twice = next(i for n, i in enumerate(self.ids) if self.rows[i] != n)
             raise DataError(f"{kind} id {twice!r} stands twice; ids must be distinct")
 
+    @classmethod
+    def trusted(cls, kind: str, ids: tuple[str, ...], names: tuple[str, ...]) -> IdTable:
+        """A table of ids known to be distinct and in order; nothing is checked or indexed yet."""
+        if len(ids) != len(names):
+            raise DataError(f"{len(ids)} {kind} ids, but {len(names)} names; expected one each")
+        table = cls.__new__(cls)
+        table.kind, table.ids, table.names = kind, ids, names
+        return table
+
     @cached_property
-    def _rows(self) -> dict[str, int]:
+    def rows(self) -> dict[str, int]:
+        """Id -> row number."""
         return {i: n for n, i in enumerate(self.ids)}
 
     @overload
@@ -56,7 +66,7 @@ class IdTable(Sequence[str]):
         return iter(self.ids)
 
     def __contains__(self, value: object) -> bool:
-        return value in self._rows
+        return value in self.rows
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, IdTable) and self.ids == other.ids and self.names == other.names
@@ -69,7 +79,7 @@ class IdTable(Sequence[str]):
 
     def row(self, value: object) -> int:
         """The row of an id (numbers are taken as their text); near matches when unknown."""
-        found = self._rows.get(value if isinstance(value, str) else str(value))
+        found = self.rows.get(value if isinstance(value, str) else str(value))
         if found is None:
             raise UnknownIdError(self.kind, str(value), self.ids)
         return found

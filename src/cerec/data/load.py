@@ -1,0 +1,79 @@
+"""The one entry for data: a built-in name, or a folder in any supported format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from cerec.data import kgat, tables
+from cerec.data.cache import cache_file, files_key, read_cache, write_cache
+from cerec.data.dataset import Dataset
+from cerec.errors import ConfigError, DataError, near_matches
+
+READERS: Mapping[str, tuple[ModuleType, Callable[..., Dataset]]] = {
+    "kgat": (kgat, kgat.read_kgat),
+    "tables": (tables, tables.read_tables),
+}
+
+
+def load(
+    source: str | Path, *, format: str | None = None, cache: bool = True, **options: Any
+) -> Dataset:
+    """The dataset called `source` ("demo"), or that of the folder `source`.
+
+    The format is found by looking at the folder unless it is named. Options are those of the
+    format's reader; with `cache`, a second load of unchanged files is fast.
+    """
+    if source == "demo":
+        from cerec.data.synthetic import demo  # type: ignore[import-not-found]
+
+        return demo(**options)
+    folder = Path(source)
+    if not folder.is_dir():
+        what = "is a file, expected a folder" if folder.exists() else "no such folder"
+        raise DataError(
+            f"{folder}: {what}; give a folder of data, or 'demo' for the built-in world"
+        )
+    name = format or detect(folder)
+    if name not in READERS:
+        raise ConfigError(f"format must be one of {sorted(READERS)}, got {name!r}")
+    module, read = READERS[name]
+    _check_options(name, module.OPTIONS, options)
+    if not cache:
+        return read(folder, **options)
+    return _cached(folder, name, module, read, options)
+
+
+def _cached(
+    folder: Path, name: str, module: ModuleType, read: Callable[..., Dataset], options: Any
+) -> Dataset:
+    found = module.files(folder, **options)
+    if not all(path.is_file() for path in found):
+        return read(folder, **options)
+    path, key = cache_file(folder, name, options), files_key(found)
+    data = read_cache(path, key)
+    if data is None:
+        data = read(folder, **options)
+        write_cache(path, key, data)
+    return data
+
+
+def detect(folder: Path) -> str:
+    """The format of a folder, by the files in it."""
+    for name, (module, _) in READERS.items():
+        if module.looks_like(folder):
+            return name
+    raise DataError(
+        f"{folder}: no known format; expected interactions.csv (tables), train.txt (kgat) or "
+        "NAME.inter (recbole), or name the format"
+    )
+
+
+def _check_options(name: str, known: tuple[str, ...], given: Mapping[str, Any]) -> None:
+    for option in given:
+        if option not in known:
+            close = near_matches(option, known)
+            hint = f"; did you mean {close[0]!r}?" if close else f"; expected one of {list(known)}"
+            raise ConfigError(f"unknown option {option!r} for format {name}{hint}")
