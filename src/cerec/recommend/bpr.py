@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend import kernels
-from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
+from cerec.recommend.base import NegativeSampler, Rows, SwapSampler
 from cerec.recommend.config import RecommenderConfig
-from cerec.recommend.factors import Factors, batches
-from cerec.recommend.scorer import Scorer
+from cerec.recommend.factors import FactorModel, batches
 
 
-class PairFactorisation:
+class PairFactorisation(FactorModel):
     """Learns `softplus(f_uj - f_ui) + alone * softplus(-f_ui)`, j drawn by a sampler.
 
     `alone = 0`: BPR-MF (Rendle 2009). `alone = 1`: eq. 4 of the paper, read as the maximum of a
@@ -31,9 +29,8 @@ class PairFactorisation:
         seed: int,
         alone: float = 0.0,
     ) -> None:
-        self.config = config
+        super().__init__(config, known, facts, seed=seed)
         self._alone = alone
-        self._factors = Factors(config, known, facts, seed)
 
     def epoch(
         self,
@@ -58,26 +55,6 @@ class PairFactorisation:
                 loss += self._swaps(u, i, *swaps.draw(u, i, context, rng))
             self._factors.step()
         return loss / max(len(user), 1)
-
-    def factors(self) -> tuple[Vectors, Vectors]:
-        """See `Recommender.factors`."""
-        return self._factors.user, self._factors.item
-
-    def context(self, list_length: int = 0) -> Context:
-        """What a sampler would see now."""
-        return self._factors.context(list_length)
-
-    def scorer(self) -> Scorer:
-        """See `Recommender.scorer`."""
-        return self._factors.scorer()
-
-    def state(self) -> dict[str, NDArray[np.float32]]:
-        """See `Recommender.state`."""
-        return self._factors.state()
-
-    def load_state(self, state: dict[str, NDArray[np.float32]]) -> None:
-        """See `Recommender.load_state`."""
-        self._factors.load_state(state)
 
     def _pairs(self, user: Rows, item: Rows, negative: Rows) -> float:
         f = self._factors

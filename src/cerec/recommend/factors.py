@@ -28,9 +28,9 @@ class Factors:
         self.config, self.known, self.facts = config, known, facts
         n_items = len(facts.of_item)
         n_values = facts.n_values if config.vectors == "attributes" else 0
-        self.user = _start(len(known), config, seed, "user")
-        self.own = _start(n_items, config, seed, "item")
-        self.value = _start(n_values, config, seed, "value")
+        self.user = start_vectors(len(known), config, seed, "user")
+        self.own = start_vectors(n_items, config, seed, "item")
+        self.value = start_vectors(n_values, config, seed, "value")
         self.item = np.empty_like(self.own)
         self.d_user, self.d_item, self.d_value = map(
             np.zeros_like, (self.user, self.own, self.value)
@@ -107,7 +107,38 @@ class Factors:
 _NAMES = ("user", "own", "value")
 
 
-def _start(n: int, config: RecommenderConfig, seed: int, name: str) -> Vectors:
+class FactorModel:
+    """What the models learned as `Factors` have in common; see `base.Recommender`."""
+
+    def __init__(
+        self, config: RecommenderConfig, known: Ragged, facts: Facts, *, seed: int
+    ) -> None:
+        self.config = config
+        self._factors = Factors(config, known, facts, seed)
+
+    def factors(self) -> tuple[Vectors, Vectors]:
+        """See `Recommender.factors`."""
+        return self._factors.user, self._factors.item
+
+    def context(self, list_length: int = 0) -> Context:
+        """See `Recommender.context`."""
+        return self._factors.context(list_length)
+
+    def scorer(self) -> Scorer:
+        """See `Recommender.scorer`."""
+        return self._factors.scorer()
+
+    def state(self) -> dict[str, NDArray[np.float32]]:
+        """See `Recommender.state`."""
+        return self._factors.state()
+
+    def load_state(self, state: dict[str, NDArray[np.float32]]) -> None:
+        """See `Recommender.load_state`."""
+        self._factors.load_state(state)
+
+
+def start_vectors(n: int, config: RecommenderConfig, seed: int, name: str) -> Vectors:
+    """Random first vectors of one table, (n, d)."""
     rng = generator(seed, f"recommend/{name}")
     return (rng.standard_normal((n, config.dim), np.float32) * np.float32(config.init)).astype(
         np.float32

@@ -1,0 +1,181 @@
+"""LightGCN (He 2020): vectors averaged over the user-item graph, learned by BPR with Adam."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from cerec.errors import RunError
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
+from cerec.recommend.config import RecommenderConfig
+from cerec.recommend.factors import batches, start_vectors
+from cerec.recommend.scorer import Scorer
+from cerec.recommend.sparse import Sparse, multiply
+from cerec.recommend.topk import top_k_all
+
+_NAMES = ("user", "own", "value")
+
+
+class LightGCN:
+    """Final vectors are the mean of layers 0..L, layer l + 1 = normalised adjacency x layer l.
+
+    Layer 0 of an item is z_i, or z_i + mean of x_v over its values. The effect of a value is the
+    direct one, through layer 0 of the item itself: x_v / (L + 1); what reaches the item through
+    its users stays as it is. Same seed, same bits on one torch thread.
+    """
+
+    def __init__(
+        self, config: RecommenderConfig, known: Ragged, facts: Facts, *, seed: int
+    ) -> None:
+        self.config, self._known, self._facts = config, known, facts
+        n_values = facts.n_values if config.vectors == "attributes" else 0
+        sizes = (len(known), len(facts.of_item), n_values)
+        self._tables = [
+            torch.from_numpy(start_vectors(n, config, seed, name)).requires_grad_()
+            for n, name in zip(sizes, ("user", "item", "value"), strict=True)
+        ]
+        self._adam = torch.optim.Adam(self._tables, lr=config.learning_rate)
+        for table in self._tables:  # exists from the start, so that state() has one form
+            self._adam.state[table] = {
+                "step": torch.tensor(0.0),
+                "exp_avg": torch.zeros_like(table),
+                "exp_avg_sq": torch.zeros_like(table),
+            }
+        self._adjacency = _adjacency(known, len(facts.of_item))
+        share = 1.0 / np.maximum(facts.of_item.counts, 1)
+        self._share = torch.from_numpy(share.astype(np.float32))
+        self._mean = Sparse.build(
+            facts.of_item, share[facts.of_item.row_of()].astype(np.float32), facts.n_values
+        )
+
+    def epoch(
+        self,
+        user: Rows,
+        item: Rows,
+        negatives: NegativeSampler,
+        *,
+        rng: np.random.Generator,
+        swaps: SwapSampler | None = None,
+    ) -> float:
+        """See `Recommender.epoch`."""
+        if len(self._tables[2]) == 0:
+            swaps = None  # an item that is a mere id cannot be imagined with other values
+        lists = self.context(max(negatives.list_length, swaps.list_length if swaps else 0)).lists
+        total = 0.0
+        for rows in batches(len(user), self.config.batch, rng):
+            u, i = user[rows], item[rows]
+            final = self._propagate()
+            seen = self._seen(final, lists)
+            j = negatives.draw(u, i, seen, rng)
+            loss = self._pair_loss(final, u, i, j)
+            if swaps is not None:
+                loss = loss + self._swap_loss(final[0], u, i, *swaps.draw(u, i, seen, rng))
+            total += float(loss.detach())
+            pull = self._pull(u, i, j)
+            self._adam.zero_grad()
+            ((loss + pull) / len(rows)).backward()
+            self._adam.step()
+        return total / max(len(user), 1)
+
+    def factors(self) -> tuple[Vectors, Vectors]:
+        """See `Recommender.factors`."""
+        with torch.no_grad():
+            user, item = self._propagate()
+        return user.numpy(), item.numpy()
+
+    def context(self, list_length: int = 0) -> Context:
+        """See `Recommender.context`."""
+        user, item = self.factors()
+        lists = np.empty((len(user), 0), np.int32)
+        if list_length:
+            lists = top_k_all(user, item, self._known, list_length)
+        return Context(self._known, self._facts, user, item, lists)
+
+    def scorer(self) -> Scorer:
+        """See `Recommender.scorer`."""
+        user, item = self.factors()
+        value = (self._tables[2].detach() / (self.config.layers + 1)).numpy()
+        if len(value):
+            return Scorer(user, item, value, user, "mean")
+        effect = np.zeros((self._facts.n_values, user.shape[1]), np.float32)
+        return Scorer(user, item, effect, user, "sum")
+
+    def state(self) -> dict[str, NDArray[np.float32]]:
+        """See `Recommender.state`."""
+        out = {}
+        for name, table in zip(_NAMES, self._tables, strict=True):
+            adam = self._adam.state[table]
+            out[name] = table.detach().numpy().copy()
+            out[f"{name}_mean"] = adam["exp_avg"].numpy().copy()
+            out[f"{name}_squares"] = adam["exp_avg_sq"].numpy().copy()
+            out[f"{name}_steps"] = adam["step"].numpy().reshape(1).copy()
+        return out
+
+    def load_state(self, state: dict[str, NDArray[np.float32]]) -> None:
+        """See `Recommender.load_state`."""
+        for name, table in zip(_NAMES, self._tables, strict=True):
+            adam = self._adam.state[table]
+            for key, into in (
+                (name, table.detach()),
+                (f"{name}_mean", adam["exp_avg"]),
+                (f"{name}_squares", adam["exp_avg_sq"]),
+                (f"{name}_steps", adam["step"]),
+            ):
+                found = state.get(key)
+                if found is None or found.size != into.numel():
+                    raise RunError(
+                        f"recommender state {key!r}: expected {into.numel()} numbers, got "
+                        f"{0 if found is None else found.size}; was it saved with other data?"
+                    )
+                into.copy_(torch.from_numpy(found).reshape(into.shape))
+
+    def _propagate(self) -> tuple[Tensor, Tensor]:
+        """Final vectors of users (U, d) and items (I, d)."""
+        user, own, value = self._tables
+        item = own + multiply(self._mean, value) if len(value) else own
+        layer = torch.cat([user, item])  # (U + I, d)
+        total = layer
+        for _ in range(self.config.layers):
+            layer = multiply(self._adjacency, layer)
+            total = total + layer
+        total = total / (self.config.layers + 1)
+        return total[: len(user)], total[len(user) :]
+
+    def _seen(self, final: tuple[Tensor, Tensor], lists: Rows) -> Context:
+        user, item = (t.detach().numpy() for t in final)
+        return Context(self._known, self._facts, user, item, lists)
+
+    def _pair_loss(self, final: tuple[Tensor, Tensor], u: Rows, i: Rows, j: Rows) -> Tensor:
+        keep = j >= 0
+        user, item = final
+        x = user[u[keep]]  # (B, d)
+        gap = (x * (item[j[keep]] - item[i[keep]])).sum(1)  # (B,)
+        return F.softplus(gap).sum()
+
+    def _swap_loss(self, user: Tensor, u: Rows, i: Rows, lost: Rows, gained: Rows) -> Tensor:
+        keep = (lost >= 0) & (gained >= 0)
+        value = self._tables[2]
+        change = value[gained[keep]] - value[lost[keep]]  # (B, d)
+        gap = (user[u[keep]] * change).sum(1) * self._share[i[keep]] / (self.config.layers + 1)
+        return self.config.swap_weight * F.softplus(gap).sum()
+
+    def _pull(self, u: Rows, i: Rows, j: Rows) -> Tensor:
+        """l2 / 2 of the first-layer vectors of every pair, as in the paper's code."""
+        user, own, _ = self._tables
+        parts = (user[u], own[i], own[j[j >= 0]])
+        return self.config.l2 / 2 * torch.stack([(p * p).sum() for p in parts]).sum()
+
+
+def _adjacency(known: Ragged, n_items: int) -> Sparse:
+    """`1 / sqrt(|N_u| |N_i|)` between users and items, symmetric, nodes: users then items."""
+    user, item = known.row_of(), known.indices + np.int32(len(known))
+    n = len(known) + n_items
+    rows = Ragged.from_pairs(np.concatenate([user, item]), np.concatenate([item, user]), n)
+    scale = 1.0 / np.sqrt(np.maximum(rows.counts, 1))
+    weight = scale[rows.row_of()] * scale[rows.indices]
+    return Sparse.build(rows, weight.astype(np.float32), None)

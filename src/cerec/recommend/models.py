@@ -1,0 +1,21 @@
+"""From a configuration to the recommender it names."""
+
+from __future__ import annotations
+
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend.base import Recommender
+from cerec.recommend.bpr import PairFactorisation
+from cerec.recommend.climf import ListFactorisation
+from cerec.recommend.config import RecommenderConfig
+from cerec.recommend.lightgcn import LightGCN
+
+
+def build(config: RecommenderConfig, known: Ragged, facts: Facts, *, seed: int) -> Recommender:
+    """A fresh recommender for users with the given train items."""
+    if config.model == "climf-original":
+        return ListFactorisation(config, known, facts, seed=seed)
+    if config.model == "lightgcn":
+        return LightGCN(config, known, facts, seed=seed)
+    alone = 1.0 if config.model == "climf" else 0.0
+    return PairFactorisation(config, known, facts, seed=seed, alone=alone)

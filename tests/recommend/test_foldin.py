@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from recommend_worlds import random_world
+
+from cerec.data.split import SplitConfig, split
+from cerec.data.synthetic import WorldConfig, make_world
+from cerec.errors import ConfigError
+from cerec.graph.facts import Facts
+from cerec.recommend.bpr import PairFactorisation
+from cerec.recommend.config import RecommenderConfig
+from cerec.recommend.foldin import add_user, fold_in
+from cerec.recommend.lines import ease
+from cerec.recommend.negatives import Uniform
+from cerec.recommend.scorer import top_k
+
+
+def test_the_answer_is_where_the_gradient_vanishes() -> None:
+    # one liked item at (1, 0), one other at (0, 1): u = t (1, -1), s(-2 t) = 2 l2 t ... by symmetry
+    item = np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)
+    u = fold_in(item, np.array([0]), l2=0.1).astype(float)
+    assert u[0] == pytest.approx(-u[1], abs=1e-4)
+    assert 1 / (1 + np.exp(2 * u[0])) == pytest.approx(0.1 * u[0], abs=1e-4)
+
+
+def test_a_copy_of_a_known_user_gets_a_similar_list() -> None:
+    data = make_world(WorldConfig(users=150, items=120, interactions=4500), seed=3)
+    train = split(data, SplitConfig(), seed=0).train
+    facts = Facts.build(data)
+    config = RecommenderConfig(dim=16, l2=0.02, batch=256)
+    model = PairFactorisation(config, train, facts, seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        model.epoch(train.row_of(), train.indices, Uniform(), rng=rng)
+    scorer = model.scorer()
+    shared = []
+    for u in range(0, 150, 10):
+        grown, row = add_user(scorer, train.row(u), l2=config.l2)
+        assert row == 150
+        lists = [top_k(grown.scores(r), 10, train.row(u)) for r in (u, row)]
+        shared.append(len(np.intersect1d(*lists)) / 10)
+    assert np.mean(shared) > 0.6
+    assert np.array_equal(scorer.scores(5), grown.scores(5))
+
+
+def test_items_that_do_not_exist_and_matrix_models_are_refused() -> None:
+    item = np.zeros((3, 2), np.float32)
+    with pytest.raises(ConfigError, match=r"0..2, got \[3\]"):
+        fold_in(item, np.array([3]), l2=0.1)
+    with pytest.raises(ConfigError, match=r"got \[\]"):
+        fold_in(item, np.array([], int), l2=0.1)
+    known, _ = random_world(0)
+    with pytest.raises(ConfigError, match="no item factors"):
+        add_user(ease(known, 20), np.array([1]), l2=0.1)

@@ -1,0 +1,133 @@
+"""What every recommender must do; a model missing from the list fails the meta-test."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from recommend_worlds import random_world
+
+from cerec.data.split import SplitConfig, split
+from cerec.data.synthetic import checkerboard
+from cerec.errors import ConfigError, RunError
+from cerec.graph.facts import Facts
+from cerec.recommend.base import Recommender
+from cerec.recommend.config import MODELS, VECTORS, RecommenderConfig
+from cerec.recommend.lines import LINES, fit_line
+from cerec.recommend.models import build
+from cerec.recommend.negatives import Uniform
+from cerec.recommend.scorer import top_k
+from cerec.recommend.swaps import RandomSwaps
+from cerec.recommend.topk import top_k_all
+
+RATE = {"bpr": 0.1, "climf": 0.1, "climf-original": 0.1, "lightgcn": 0.05}
+CASES = [(model, vectors) for model in RATE for vectors in VECTORS]
+
+
+def test_no_model_is_missing() -> None:
+    assert set(RATE) == set(MODELS)
+
+
+def config(model: str, vectors: str, **changes) -> RecommenderConfig:
+    settings = {"dim": 8, "batch": 64, "learning_rate": RATE[model], "l2": 0.001} | changes
+    return RecommenderConfig(model=model, vectors=vectors, **settings)  # type: ignore[arg-type]
+
+
+def learn(model: Recommender, known, epochs: int, rng: np.random.Generator) -> list[float]:
+    return [
+        model.epoch(known.row_of(), known.indices, Uniform(), rng=rng, swaps=RandomSwaps())
+        for _ in range(epochs)
+    ]
+
+
+@pytest.mark.parametrize(("name", "vectors"), CASES)
+def test_solves_the_checkerboard(name: str, vectors: str) -> None:
+    board = checkerboard(30)
+    parts = split(board, SplitConfig(carve=0.0), seed=0)
+    model = build(config(name, vectors), parts.train, Facts.build(board), seed=1)
+    learn(model, parts.train, 40, np.random.default_rng(0))
+    first = top_k_all(*model.factors(), parts.train, 1)[:, 0]
+    assert first.tolist() == list(range(30))
+
+
+@pytest.mark.parametrize("name", [line for line in LINES if line != "popularity"])
+def test_reference_lines_solve_the_checkerboard(name: str) -> None:
+    board = checkerboard(30)
+    known = split(board, SplitConfig(carve=0.0), seed=0).train
+    scorer = fit_line(name, known, 30, 2, seed=0)
+    assert [top_k(scorer.scores(u), 1, known.row(u))[0] for u in range(30)] == list(range(30))
+
+
+@pytest.mark.parametrize(("name", "vectors"), CASES)
+def test_trained_twice_is_bitwise_the_same(name: str, vectors: str) -> None:
+    known, facts = random_world(1)
+    states = []
+    for _ in range(2):
+        model = build(config(name, vectors), known, facts, seed=1)
+        learn(model, known, 2, np.random.default_rng(0))
+        states.append(model.state())
+    assert all(np.array_equal(states[0][key], states[1][key]) for key in states[0])
+
+
+@pytest.mark.parametrize(("name", "vectors"), CASES)
+def test_stopped_and_resumed_is_bitwise_the_same(name: str, vectors: str) -> None:
+    known, facts = random_world(1)
+    straight, first, second = (build(config(name, vectors), known, facts, seed=1) for _ in range(3))
+    learn(straight, known, 4, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    learn(first, known, 1, rng)
+    second.load_state(first.state())
+    learn(second, known, 3, rng)
+    want, got = straight.state(), second.state()
+    assert all(np.array_equal(want[key], got[key]) for key in want)
+    assert all(value.dtype == np.float32 for value in want.values())
+
+
+@pytest.mark.parametrize(("name", "vectors"), CASES)
+def test_the_scorer_has_the_scores_of_the_factors(name: str, vectors: str) -> None:
+    known, facts = random_world(1)
+    model = build(config(name, vectors), known, facts, seed=1)
+    learn(model, known, 2, np.random.default_rng(0))
+    user, item = model.factors()
+    scorer = model.scorer()
+    assert scorer.scores(3) == pytest.approx(item.astype(float) @ user[3], abs=1e-5)
+    assert scorer.effect.shape[0] == facts.n_values
+    assert (scorer.pooling == "mean") == (vectors == "attributes")
+    assert bool(scorer.effect.any()) == (vectors == "attributes")
+
+
+@pytest.mark.parametrize(("name", "vectors"), CASES)
+def test_a_foreign_state_is_refused(name: str, vectors: str) -> None:
+    known, facts = random_world(1)
+    model = build(config(name, vectors), known, facts, seed=1)
+    with pytest.raises(RunError, match="'user'"):
+        model.load_state(build(config(name, vectors, dim=4), known, facts, seed=1).state())
+
+
+def test_lightgcn_propagates_as_the_dense_formula() -> None:
+    known, facts = random_world(2)
+    model = build(config("lightgcn", "attributes", layers=3), known, facts, seed=1)
+    state = model.state()
+    n_users, n_items = len(known), len(facts.of_item)
+    mean = np.zeros((n_items, facts.n_values))
+    for i in range(n_items):
+        mean[i, facts.of_item.row(i)] = 1 / max(len(facts.of_item.row(i)), 1)
+    adjacency = np.zeros((n_users + n_items, n_users + n_items))
+    for u in range(n_users):
+        adjacency[u, n_users + known.row(u)] = adjacency[n_users + known.row(u), u] = 1
+    degree = np.maximum(adjacency.sum(1), 1)
+    adjacency /= np.sqrt(np.outer(degree, degree))
+    layer = np.concatenate([state["user"], state["own"] + mean @ state["value"]])
+    want = layer
+    for _ in range(3):
+        layer = adjacency @ layer
+        want = want + layer
+    user, item = model.factors()
+    assert np.concatenate([user, item]) == pytest.approx(want / 4, abs=1e-5)
+
+
+def test_popularity_by_hand_and_unknown_line() -> None:
+    known, _ = random_world(0)
+    scores = fit_line("popularity", known, 20, 0, seed=0).scores(3)
+    assert scores.tolist() == np.bincount(known.indices, minlength=20).tolist()
+    with pytest.raises(ConfigError, match="'svd'"):
+        fit_line("svd", known, 20, 0, seed=0)
