@@ -104,10 +104,6 @@ class Recommender(Protocol):
         """User and item vectors of this moment: (U, d) and (I, d), attributes included."""
         ...
 
-    def context(self, list_length: int = 0) -> Context:
-        """What a sampler would see now, with lists Q_u of that length."""
-        ...
-
     def scorer(self) -> Scorer:
         """Scores as of now, with the model's own value effects where it has them.
 

@@ -121,7 +121,7 @@ class FactorModel:
         return self._factors.user, self._factors.item
 
     def context(self, list_length: int = 0) -> Context:
-        """See `Recommender.context`."""
+        """What a sampler would see now, with lists Q_u of that length."""
         return self._factors.context(list_length)
 
     def scorer(self) -> Scorer:

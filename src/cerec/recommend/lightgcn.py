@@ -89,7 +89,7 @@ class LightGCN:
         return user.numpy(), item.numpy()
 
     def context(self, list_length: int = 0) -> Context:
-        """See `Recommender.context`."""
+        """What a sampler would see now, with lists Q_u of that length."""
         user, item = self.factors()
         lists = np.empty((len(user), 0), np.int32)
         if list_length:
