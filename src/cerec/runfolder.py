@@ -1,0 +1,139 @@
+"""A run as a self-contained folder: settings, tables, graph, weights, history; nothing that runs.
+
+config.toml        the settings
+run.json           versions, seed, data fingerprint, metrics, timings
+model.safetensors  scores and effects, the agent's vectors
+split.safetensors  train, validation and test parts
+graph.safetensors, data.json, users/items/entities/relations.parquet   the data
+history.csv        one line per epoch
+"""
+
+from __future__ import annotations
+
+import csv
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import polars as pl
+import torch
+from numpy.typing import NDArray
+
+from cerec import __version__
+from cerec.data.split import Split
+from cerec.errors import RunError
+from cerec.files import read_arrays, read_json, replacing, write_arrays
+from cerec.ragged import Ragged
+from cerec.recommend.scorer import Scorer
+
+FORMAT = 1
+_PARTS = ("train", "valid", "test")
+_SCORER = ("user", "item", "effect", "effect_user", "matrix")
+
+
+def versions() -> dict[str, str]:
+    """What this run was made with."""
+    return {
+        "cerec": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "polars": pl.__version__,
+    }
+
+
+def split_arrays(split: Split) -> dict[str, NDArray[Any]]:
+    """The parts of a split as named arrays."""
+    parts = {name: getattr(split, name) for name in _PARTS}
+    return {f"{n}.{a}": getattr(r, a) for n, r in parts.items() for a in ("indptr", "indices")}
+
+
+def read_split(path: Path) -> Split:
+    """The split written from `split_arrays`."""
+    arrays = read_arrays(path)
+    try:
+        return Split(*(Ragged(arrays[f"{n}.indptr"], arrays[f"{n}.indices"]) for n in _PARTS))
+    except KeyError as missing:
+        raise RunError(f"{path}: holds no {missing}; the run folder is damaged") from None
+
+
+def scorer_arrays(scorer: Scorer) -> dict[str, NDArray[Any]]:
+    """The arrays of a scorer, each once."""
+    arrays = {name: getattr(scorer, name) for name in _SCORER}
+    if scorer.effect_user is scorer.user:
+        del arrays["effect_user"]
+    return {f"scorer.{name}": a for name, a in arrays.items() if a is not None}
+
+
+def scorer_from(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], path: Path) -> Scorer:
+    """The scorer written from `scorer_arrays`."""
+    found: dict[str, Any] = {name: arrays.get(f"scorer.{name}") for name in _SCORER}
+    if found["user"] is None or found["item"] is None or found["effect"] is None:
+        raise RunError(f"{path}: holds no scorer; the run folder is damaged")
+    if found["effect_user"] is None:
+        found["effect_user"] = found["user"]
+    return Scorer(pooling=facts["pooling"], fidelity=facts["fidelity"], **found)
+
+
+def write_history(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """History rows as CSV; a figure a row lacks is left empty."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    with replacing(path) as target, target.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns, restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def read_history(path: Path) -> list[dict[str, Any]]:
+    """The rows of a history; numbers as numbers, empty figures left out."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return [{k: _number(v) for k, v in row.items() if v} for row in csv.DictReader(file)]
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """`run.json`, checked: a clear line when the folder is not a finished run."""
+    if not folder.is_dir():
+        raise RunError(
+            f"{folder}: no such folder; make a run with: cerec train DATA --out {folder}"
+        )
+    if not (folder / "run.json").exists():
+        hint = "is not a run folder"
+        if (folder / "checkpoint").is_dir():
+            hint = (
+                f"is an unfinished training; go on with: cerec train DATA --out {folder} --resume"
+            )
+        raise RunError(f"{folder} {hint}")
+    facts = read_json(folder / "run.json")
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        raise RunError(f"{folder / 'run.json'}: not format {FORMAT}; train again with this version")
+    return facts
+
+
+__all__ = [
+    "FORMAT",
+    "read_arrays",
+    "read_facts",
+    "read_history",
+    "read_split",
+    "scorer_arrays",
+    "scorer_from",
+    "split_arrays",
+    "versions",
+    "write_arrays",
+    "write_history",
+]

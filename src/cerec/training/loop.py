@@ -1,0 +1,215 @@
+"""Co-training, the paper's iteration: the recommender and the agent learn in turn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cerec.errors import ConfigError
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend.base import Recommender
+from cerec.recommend.context import context_of
+from cerec.recommend.scorer import Scorer
+from cerec.rng import generator
+from cerec.training.checkpoint import Arrays, Checkpoint, read_checkpoint, write_checkpoint
+from cerec.training.signals import Policy, SignalConfig, plain, signals
+from cerec.training.stopping import Stopper
+
+Row = dict[str, float | int | str]
+"""One line of the history."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainConfig:
+    """How long, and when to stop."""
+
+    epochs: int = 200
+    """Passes over the train pairs at the most."""
+    warmup: int = 5
+    """Epochs with ordinary negatives before counterfactuals come in."""
+    validate_every: int = 5
+    """Epochs between two looks at the validation part."""
+    patience: int = 5
+    """Looks without a better value before training stops."""
+    metric: str = "ndcg@20"
+    """The validation number that decides: recall@K or ndcg@K."""
+    agent_every: int = 1
+    """Epochs between two policy epochs while co-training."""
+    agent_epochs: int = 10
+    """Policy epochs on the finished recommender, so that the agent knows the scores it explains."""
+    checkpoint_seconds: float = 15.0
+    """Seconds between two checkpoints; the work since the last one is what a kill can lose."""
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "validate_every", "patience", "agent_every"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"train.{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("warmup", "agent_epochs", "checkpoint_seconds"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"train.{name} must not be negative, got {getattr(self, name)}")
+        name, at, k = self.metric.partition("@")
+        if name not in ("recall", "ndcg") or not at or not k.isdigit() or int(k) < 1:
+            raise ConfigError(f"train.metric must be recall@K or ndcg@K, got {self.metric!r}")
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where training stands; everything a checkpoint must hold beside the weights."""
+
+    phase: str = "recommender"
+    epoch: int = 0
+    stopper: Stopper = field(default_factory=lambda: Stopper(1))
+    history: list[Row] = field(default_factory=list)
+
+    def counters(self) -> dict[str, Any]:
+        """As JSON values."""
+        stop = self.stopper
+        return {
+            "phase": self.phase,
+            "epoch": self.epoch,
+            "stopper": [stop.patience, stop.best, stop.best_epoch, stop.waited],
+            "history": self.history,
+        }
+
+    @staticmethod
+    def from_counters(values: dict[str, Any]) -> Progress:
+        """Back from `counters`."""
+        return Progress(
+            values["phase"], values["epoch"], Stopper(*values["stopper"]), values["history"]
+        )
+
+
+class Trainer:
+    """Drives one training; `run` returns when it is done, stopped early or interrupted.
+
+    `validate` maps a scorer to figures on the validation part; nothing here sees the test part.
+    Every epoch draws from a generator named after its number, so a resumed training ends with the
+    same numbers as one that was never stopped.
+    """
+
+    def __init__(
+        self,
+        model: Recommender,
+        policy: Policy | None,
+        train: Ragged,
+        facts: Facts,
+        *,
+        config: TrainConfig,
+        signals: SignalConfig,
+        seed: int,
+        validate: Callable[[Scorer], dict[str, float]],
+        on_row: Callable[[Row], None] | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self.model, self.policy = model, policy
+        self.train, self.facts = train, facts
+        self.user, self.item = train.row_of(), train.indices
+        self.config, self.signals, self.seed = config, signals, seed
+        self._validate, self._on_row = validate, on_row
+        self._folder = folder
+        self._saved_at = time.monotonic()
+        self.progress = Progress(stopper=Stopper(config.patience))
+        self._best: Arrays | None = None
+
+    def resume(self) -> bool:
+        """Go on from the checkpoint, if there is one."""
+        found = read_checkpoint(self._folder) if self._folder else None
+        if found is None:
+            return False
+        self.progress = Progress.from_counters(found.counters)
+        self.model.load_state(found.arrays["model"])
+        self._best = found.arrays.get("best")
+        if self.policy is not None and "agent" in found.arrays:
+            self.policy.load_state(found.arrays["agent"])
+        return True
+
+    def run(self) -> bool:
+        """Train to the end; False when interrupted from the keyboard (the best so far is kept)."""
+        try:
+            if self.progress.phase == "recommender":
+                self._recommender_phase()
+                self._restore_best()
+                self.progress.phase, self.progress.epoch = "agent", 0
+                self._save()
+            self._agent_phase()
+        except KeyboardInterrupt:
+            self._restore_best()  # the checkpoint stays at the last whole epoch that it saw
+            return False
+        self._save()
+        return True
+
+    def _restore_best(self) -> None:
+        if self.progress.phase == "recommender" and self._best is not None:
+            self.model.load_state(self._best)
+
+    def _recommender_phase(self) -> None:
+        progress = self.progress
+        while progress.epoch < self.config.epochs and not progress.stopper.done:
+            started = time.perf_counter()
+            row: Row = {"phase": "recommender", "epoch": progress.epoch + 1}
+            row |= self._epoch(progress.epoch)
+            progress.epoch += 1
+            last = progress.epoch == self.config.epochs
+            if last or progress.epoch % self.config.validate_every == 0:
+                row |= self._look()
+            self._finish(row, started)
+
+    def _epoch(self, epoch: int) -> Row:
+        rng = generator(self.seed, f"training/epoch/{epoch}")
+        warming = epoch < self.config.warmup
+        row: Row = {}
+        due = (epoch - self.config.warmup) % self.config.agent_every == 0
+        if self.signals.learned and not warming and due:
+            row |= self._policy_epoch(rng)
+        negatives, swaps = plain(self.signals), None
+        if not warming:
+            negatives, swaps = signals(self.signals, self.policy)
+        loss = self.model.epoch(self.user, self.item, negatives, rng=rng, swaps=swaps)
+        return {"loss": loss, **row}
+
+    def _policy_epoch(self, rng: np.random.Generator) -> Row:
+        if self.policy is None:
+            return {}
+        length = self.policy.negatives.list_length
+        context = context_of(self.model, self.train, self.facts, length)
+        return dict(self.policy.learn(self.user, self.item, context, rng=rng))
+
+    def _look(self) -> Row:
+        figures = self._validate(self.model.scorer())
+        if self.progress.stopper.look(self.progress.epoch, figures[self.config.metric]):
+            self._best = {name: array.copy() for name, array in self.model.state().items()}
+        return dict(figures)
+
+    def _agent_phase(self) -> None:
+        progress = self.progress
+        while self.policy is not None and progress.epoch < self.config.agent_epochs:
+            started = time.perf_counter()
+            rng = generator(self.seed, f"training/agent/{progress.epoch}")
+            row: Row = {"phase": "agent", "epoch": progress.epoch + 1, **self._policy_epoch(rng)}
+            progress.epoch += 1
+            self._finish(row, started)
+
+    def _finish(self, row: Row, started: float) -> None:
+        row["seconds"] = round(time.perf_counter() - started, 3)
+        self.progress.history.append(row)
+        if self._on_row is not None:
+            self._on_row(row)
+        if time.monotonic() - self._saved_at >= self.config.checkpoint_seconds:
+            self._save()
+
+    def _save(self) -> None:
+        if self._folder is None:
+            return
+        arrays: dict[str, Arrays] = {"model": dict(self.model.state())}
+        if self._best is not None:
+            arrays["best"] = self._best
+        if self.policy is not None:
+            arrays["agent"] = self.policy.state()
+        write_checkpoint(self._folder, Checkpoint(self.progress.counters(), arrays))
+        self._saved_at = time.monotonic()

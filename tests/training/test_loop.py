@@ -1,0 +1,147 @@
+"""The loop on a model whose every number can be written down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cerec.errors import ConfigError
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend.scorer import Scorer
+from cerec.training.loop import TrainConfig, Trainer
+from cerec.training.signals import SignalConfig
+
+TRAIN = Ragged(np.array([0, 2, 3]), np.array([0, 1, 2], np.int32))
+
+NONE = Ragged(np.zeros(4, np.int64), np.zeros(0, np.int32))
+FACTS = Facts(np.zeros(0, np.int32), np.zeros(0, np.int32), NONE, NONE)
+
+
+class Counter:
+    """`weight` is the sum of one random number per epoch; its score peaks at `peak` epochs."""
+
+    def __init__(self, peak: int = 100, stop_at: int = -1) -> None:
+        self.weight, self.epochs, self.peak, self.stop_at = 0.0, 0, peak, stop_at
+        self.swapped: list[bool] = []
+
+    def epoch(self, user: Any, item: Any, negatives: Any, *, rng: Any, swaps: Any = None) -> float:
+        assert user.tolist() == [0, 0, 1]
+        assert item.tolist() == [0, 1, 2]
+        if self.epochs == self.stop_at:
+            self.stop_at = -1
+            raise KeyboardInterrupt
+        self.weight += rng.random()
+        self.epochs += 1
+        self.swapped.append(swaps is not None)
+        return -self.weight
+
+    def factors(self) -> Any:
+        return np.zeros((2, 1), np.float32), np.zeros((3, 1), np.float32)
+
+    def scorer(self) -> Scorer:
+        table = np.full((1, 1), -abs(self.epochs - self.peak), np.float32)
+        return Scorer(table, table, table, table, "sum")
+
+    def state(self) -> dict[str, Any]:
+        return {"w": np.array([self.weight]), "n": np.array([self.epochs])}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        self.weight, self.epochs = float(state["w"][0]), int(state["n"][0])
+
+
+class Learner:
+    """A policy that counts its epochs."""
+
+    def __init__(self) -> None:
+        self.learned = 0
+
+    @property
+    def negatives(self) -> Any:
+        return self
+
+    @property
+    def swaps(self) -> Any:
+        return self
+
+    list_length = 5
+
+    def learn(self, user: Any, item: Any, context: Any, *, rng: Any) -> dict[str, float]:
+        self.learned += 1
+        return {"reward": float(rng.random())}
+
+    def state(self) -> dict[str, Any]:
+        return {"n": np.array([self.learned])}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        self.learned = int(state["n"][0])
+
+
+def trainer(
+    model: Counter, policy: Learner | None, folder: Path | None = None, **config: Any
+) -> Trainer:
+    settings = {"epochs": 12, "warmup": 2, "validate_every": 2, "patience": 2, "agent_epochs": 3}
+    return Trainer(
+        model,
+        policy,
+        TRAIN,
+        FACTS,
+        config=TrainConfig(**{**settings, "checkpoint_seconds": 0.0, **config}),
+        signals=SignalConfig(),
+        seed=7,
+        validate=lambda scorer: {"ndcg@20": float(scorer.user[0, 0])},
+        folder=folder,
+    )
+
+
+def test_early_stopping_restores_the_best_epoch() -> None:
+    model = Counter(peak=4)
+    job = trainer(model, None)
+    assert job.run()
+    assert len(job.progress.history) == 8  # looks at 2, 4 (best), 6, 8: two without a better one
+    assert model.epochs == 4
+    assert job.progress.stopper.best_epoch == 4
+
+
+def test_counterfactuals_come_after_the_warm_up_and_the_agent_goes_on() -> None:
+    model, policy = Counter(), Learner()
+    trainer(model, policy, epochs=5).run()
+    assert model.swapped == [False, False, True, True, True]
+    assert policy.learned == 3 + 3
+
+
+def test_a_resumed_training_ends_with_the_same_numbers(tmp_path: Path) -> None:
+    whole = trainer(Counter(), Learner())
+    whole.run()
+    for stop in (1, 5, 9):
+        folder = tmp_path / str(stop)
+        broken = trainer(Counter(stop_at=stop), Learner(), folder)
+        assert not broken.run()
+        model, policy = Counter(), Learner()
+        again = trainer(model, policy, folder)
+        assert again.resume()
+        assert again.run()
+        assert model.weight == whole.model.weight  # type: ignore[attr-defined]
+        assert policy.learned == whole.policy.learned  # type: ignore[union-attr]
+        timeless = [{k: v for k, v in r.items() if k != "seconds"} for r in again.progress.history]
+        assert timeless == [
+            {k: v for k, v in r.items() if k != "seconds"} for r in whole.progress.history
+        ]
+
+
+def test_an_interrupt_leaves_the_best_so_far() -> None:
+    model = Counter(peak=4, stop_at=7)
+    job = trainer(model, None, patience=9)
+    assert not job.run()
+    assert model.epochs == 4
+
+
+def test_settings_are_checked() -> None:
+    for bad in ({"epochs": 0}, {"warmup": -1}, {"metric": "auc"}, {"metric": "ndcg@x"}):
+        with pytest.raises(ConfigError, match=next(iter(bad))):
+            TrainConfig(**bad)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="share"):
+        SignalConfig(share=2.0)
