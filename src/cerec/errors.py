@@ -27,6 +27,10 @@ class RunError(CerecError):
     """A run folder that is missing, damaged or of another version."""
 
 
+class QuestionError(CerecError):
+    """A question that does not apply, such as why an item that is listed is not listed."""
+
+
 class UnknownIdError(CerecError):
     """An id that the data does not hold; carries near matches."""
 

@@ -2,7 +2,7 @@
 
 `f(u, i | A)` is the score of item i for user u had its values been A, all else unchanged:
 
-    f(u, i | A) = s(u, i) + pool(w(u, v) for v in A) - pool(w(u, v) for v in A_i)
+    f(u, i | A) = s(u, i) + (pool(w(u, v) for v in A) - pool(w(u, v) for v in A_i))
 
 with `s` the recommender's own score, `w(u, v)` the effect of value v for u, and `pool` a mean
 (attribute-aware vectors) or a sum (effects fitted to a finished recommender).
@@ -23,10 +23,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.errors import DataError
 from cerec.graph.facts import Facts
 
 Pooling = Literal["mean", "sum"]
-_SUMMANDS = 1 << 16  # sums of up to this many effects stay exact
+MOST_SUMMANDS = 1 << 16
+"""Sums of up to this many effects are exact."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +38,7 @@ class Scorer:
     user: NDArray[np.float32]
     """(U, d) user factors."""
     item: NDArray[np.float32]
-    """(I, d) item factors, attributes included. Unused when `matrix` is given."""
+    """(I, d) item factors, attributes included; with `matrix` they serve similarity alone."""
     effect: NDArray[np.float32]
     """(V, d') effect vector of each value of `Facts`; w(u, v) = effect_user[u] . effect[v]."""
     effect_user: NDArray[np.float32]
@@ -47,11 +49,14 @@ class Scorer:
     fidelity: float | None = None
     """Held-out R^2 of fitted effects; None when the effects are the model's own."""
     bits: int = field(init=False)
-    item_t: NDArray[np.float64] = field(init=False, repr=False)
+    item_t: NDArray[np.float32] = field(init=False, repr=False)
+    effect_t: NDArray[np.float32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        _check(self)
         object.__setattr__(self, "bits", _exact_bits(self.effect_user, self.effect))
-        object.__setattr__(self, "item_t", np.ascontiguousarray(self.item.T, np.float64))
+        object.__setattr__(self, "item_t", np.ascontiguousarray(self.item.T))
+        object.__setattr__(self, "effect_t", np.ascontiguousarray(self.effect.T))
 
     @property
     def n_users(self) -> int:
@@ -67,15 +72,16 @@ class Scorer:
         """s(u, .) for every item, (I,)."""
         if self.matrix is not None:
             return self.matrix[user].astype(np.float64)
-        return score_all(self.user[user].astype(np.float64), self.item_t)
+        return score_all(self.user[user], self.item_t)
 
     def effects(self, user: int, values: NDArray[np.integer]) -> NDArray[np.float64]:
         """w(u, v) for the given values."""
-        raw = score_all(
-            self.effect_user[user].astype(np.float64),
-            np.ascontiguousarray(self.effect[values].T, np.float64),
-        )
-        return np.asarray(np.rint(np.ldexp(raw, self.bits)) * 2.0**-self.bits)
+        columns = np.ascontiguousarray(self.effect_t[:, values])
+        return _on_grid(score_all(self.effect_user[user], columns), self.bits)
+
+    def all_effects(self, user: int) -> NDArray[np.float64]:
+        """w(u, .) for every value of the vocabulary, (V,)."""
+        return _on_grid(score_all(self.effect_user[user], self.effect_t), self.bits)
 
     def pooled(self, effects: NDArray[np.float64]) -> float:
         """The share of the score that comes from a set of values with these effects."""
@@ -89,23 +95,60 @@ class Scorer:
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
-def score_all(vector: NDArray[np.float64], table_t: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Dot products with every column of `table_t` (d, n), each summed in order of the factors."""
+def score_all(vector: NDArray[np.float32], table_t: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Dot products with every column of `table_t` (d, n), in doubles, in order of the factors."""
     d, n = table_t.shape
     out = np.zeros(n)
     for k in range(d):
-        x = vector[k]
+        x = np.float64(vector[k])
         for i in range(n):
-            out[i] += x * table_t[k, i]
+            out[i] += x * np.float64(table_t[k, i])
     return out
 
 
+def _on_grid(raw: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
+    """Each number moved to the nearest multiple of `2**-bits`."""
+    return np.asarray(np.ldexp(np.rint(np.ldexp(raw, bits)), -bits))
+
+
 def _exact_bits(user: NDArray[np.float32], effect: NDArray[np.float32]) -> int:
-    """Fractional bits such that `_SUMMANDS` effects add up without rounding in a double."""
+    """Fractional bits such that `MOST_SUMMANDS` effects add up without rounding in a double."""
     if user.size == 0 or effect.size == 0:
         return 0
-    largest = float(np.linalg.norm(user, axis=1).max() * np.linalg.norm(effect, axis=1).max())
-    return 52 - int(math.log2(_SUMMANDS)) - max(math.ceil(math.log2(max(largest, 1e-30))), -200)
+    largest = float(_longest(user) * _longest(effect))
+    return 52 - int(math.log2(MOST_SUMMANDS)) - math.ceil(math.log2(max(largest, 1e-30)))
+
+
+def _longest(rows: NDArray[np.float32]) -> float:
+    """The largest Euclidean length of a row."""
+    return math.sqrt(float(np.einsum("nd,nd->n", rows, rows, dtype=np.float64).max()))
+
+
+def _check(scorer: Scorer) -> None:
+    """Refuse tables that do not fit together, or hold numbers that cannot be compared."""
+    for name in ("user", "item", "effect", "effect_user", "matrix"):
+        table = getattr(scorer, name)
+        if table is not None and (table.ndim != 2 or table.dtype != np.float32):
+            raise DataError(
+                f"{name} factors must be a two-dimensional float32 array, "
+                f"got {table.ndim} dimensions of {table.dtype}"
+            )
+        if table is not None and not np.isfinite(table).all():
+            row = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])
+            raise DataError(
+                f"{name} factors hold a number that is not finite in row {row}; "
+                "train again with a lower rate, or leave that row out"
+            )
+    if scorer.matrix is None and scorer.user.shape[1] != scorer.item.shape[1]:
+        raise DataError(
+            f"user factors have {scorer.user.shape[1]} columns and item factors "
+            f"{scorer.item.shape[1]}; both must come from the same model"
+        )
+    if scorer.effect.shape[1] != scorer.effect_user.shape[1]:
+        raise DataError(
+            f"effects have {scorer.effect.shape[1]} columns and their user side "
+            f"{scorer.effect_user.shape[1]}; both must come from the same model"
+        )
 
 
 def rank_of(scores: NDArray[np.float64], item: int, seen: NDArray[np.integer]) -> int:

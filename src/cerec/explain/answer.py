@@ -1,0 +1,186 @@
+"""One question to one explanation: proposed candidates first, then every item."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.data.dataset import Dataset
+from cerec.explain.assemble import Assembler, FoundBy
+from cerec.explain.explanation import Explanation
+from cerec.explain.kernels import NEVER
+from cerec.explain.options import Options
+from cerec.explain.proposer import Proposals, Proposer
+from cerec.explain.standing import Standing
+from cerec.explain.verifier import Outcome, Problem, Rows, Task, Verifier
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend.scorer import Scorer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidates:
+    """Candidate items in the order tried, their walks if any, and who named them."""
+
+    item: Rows
+    path: NDArray[np.int32] | None
+    found_by: FoundBy
+
+
+class Answerer:
+    """Holds what answers need; no state changes between questions."""
+
+    def __init__(
+        self,
+        data: Dataset,
+        facts: Facts,
+        scorer: Scorer,
+        proposer: Proposer,
+        neighbours: Proposer,
+        unit: NDArray[np.float32],
+        width: int,
+    ) -> None:
+        """`neighbours` serve "why not": an agent learns to lower items, not to lift them."""
+        self._verifier = Verifier(facts, scorer)
+        self._assembler = Assembler(data, facts, scorer.fidelity)
+        self._proposers = {"why": proposer, "why_not": neighbours}
+        self._unit, self._width = unit, width
+
+    def answer_all(
+        self, pairs: Sequence[tuple[int, Standing, Task]], asked: Options
+    ) -> list[Explanation]:
+        """Answers to many tasks of one question kind, proposed for in one batch."""
+        start = time.perf_counter()
+        proposals = self._propose(pairs, asked)
+        share = (time.perf_counter() - start) / max(len(pairs), 1)
+        out = []
+        for n, (user, standing, task) in enumerate(pairs):
+            start = time.perf_counter()
+            if asked.budget is not None:
+                task = replace(task, deadline=time.monotonic() + asked.budget)
+            rows = proposals.of(n)
+            named = _Candidates(proposals.item[rows], proposals.path[rows], "proposer")
+            done = self._answer(user, standing, task, asked, named)
+            out.append(replace(done, seconds=share + time.perf_counter() - start))
+        return out
+
+    def answer(
+        self, user: int, standing: Standing, task: Task, asked: Options, start: float
+    ) -> Explanation:
+        """The answer to one task begun at `start` (of `time.perf_counter`)."""
+        if asked.budget is not None:
+            used = time.perf_counter() - start
+            task = replace(task, deadline=time.monotonic() + asked.budget - used)
+        proposals = self._propose([(user, standing, task)], asked)
+        named = _Candidates(proposals.item, proposals.path, "proposer")
+        done = self._answer(user, standing, task, asked, named)
+        return replace(done, seconds=time.perf_counter() - start)
+
+    def _propose(self, pairs: Sequence[tuple[int, Standing, Task]], asked: Options) -> Proposals:
+        if asked.exhaustive or not pairs:
+            none = np.zeros(len(pairs) + 1, np.int64)
+            return Proposals(none, np.zeros(0, np.int32), np.zeros((0, 0, 2), np.int32))
+        question = pairs[0][2].question
+        user = np.array([u for u, _, _ in pairs], np.int64)
+        item = np.array([task.item for _, _, task in pairs], np.int64)
+        width = asked.k if question == "why" else 0
+        listed = [np.sort(standing.top(width)) for _, standing, _ in pairs]
+        indptr = np.cumsum([0, *map(len, listed)], dtype=np.int64)
+        excluded = Ragged(indptr, np.concatenate(listed).astype(np.int32))
+        return self._proposers[question].propose(user, item, excluded, self._width)
+
+    def _answer(
+        self, user: int, standing: Standing, task: Task, asked: Options, named: _Candidates
+    ) -> Explanation:
+        posed = self._verifier.pose(standing, self._limited(task, asked))
+        if isinstance(posed, Outcome):
+            return self._assembler.explanation(user, task, posed)
+        task = posed.task
+        bound = self._verifier.bound(posed) if asked.bound else None
+        if asked.alternatives:
+            found = self._several(user, standing, posed, named, asked.alternatives + 1)
+        else:
+            found = self._best(user, standing, posed, named)
+        if found:
+            return replace(found[0], bound=bound, alternatives=tuple(found[1:]))
+        late = replace(posed.outcome, status="timed_out") if task.late else posed.outcome
+        return self._assembler.explanation(user, task, late, bound=bound)
+
+    @staticmethod
+    def _limited(task: Task, asked: Options) -> Task:
+        return task if asked.max_changes is None else replace(task, limit=asked.max_changes)
+
+    def _best(
+        self, user: int, standing: Standing, problem: Problem, named: _Candidates
+    ) -> list[Explanation]:
+        """The fewest changes among the proposed candidates, or else among all items."""
+        for tried in self._rounds(standing, problem, named):
+            sizes = self._verifier.sizes(problem, tried.item, best_only=True)
+            if len(sizes) and sizes.min() < NEVER:
+                at = self._order(problem, tried.item, sizes)[0]
+                return [self._shown(user, standing, problem, tried, int(at))]
+        return []
+
+    def _several(
+        self, user: int, standing: Standing, problem: Problem, named: _Candidates, most: int
+    ) -> list[Explanation]:
+        """Up to `most` answers, best first, of which none changes a part of another's values."""
+        kept: list[Explanation] = []
+        for tried in self._rounds(standing, problem, named):
+            sizes = self._verifier.sizes(problem, tried.item, best_only=False)
+            for at in self._order(problem, tried.item, sizes):
+                if len(kept) == most or sizes[at] >= NEVER:
+                    break
+                shown = self._shown(user, standing, problem, tried, int(at))
+                if not any(_overlap(shown, other) for other in kept):
+                    kept.append(shown)
+            if len(kept) == most:
+                break
+        return kept[:1] + sorted(kept[1:], key=lambda e: e.size)
+
+    def _rounds(
+        self, standing: Standing, problem: Problem, named: _Candidates
+    ) -> Iterator[_Candidates]:
+        """The proposed candidates, then every item, unless time is up."""
+        keep = named.item != problem.task.item
+        yield replace(
+            named,
+            item=named.item[keep],
+            path=None if named.path is None else named.path[keep],
+        )
+        if not problem.task.late:
+            yield _Candidates(self._verifier.everyone(standing, problem), None, "all_items")
+
+    def _order(self, problem: Problem, item: Rows, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Positions by fewest changes, then highest similarity, then catalogue order."""
+        good = np.flatnonzero(sizes < NEVER)
+        near = self._unit[item[good]] @ self._unit[problem.task.item]
+        return good[np.lexsort((item[good], -near, sizes[good]))]
+
+    def _shown(
+        self, user: int, standing: Standing, problem: Problem, tried: _Candidates, at: int
+    ) -> Explanation:
+        candidate = int(tried.item[at])
+        return self._assembler.explanation(
+            user,
+            problem.task,
+            self._verifier.verify(standing, problem, candidate),
+            found_by=tried.found_by,
+            path=None if tried.path is None else tried.path[at],
+            similarity=float(self._unit[candidate] @ self._unit[problem.task.item]),
+        )
+
+
+def _overlap(one: Explanation, other: Explanation) -> bool:
+    """Whether one changes only values that the other changes too."""
+    a, b = _touched(one), _touched(other)
+    return a <= b or b <= a
+
+
+def _touched(e: Explanation) -> set[tuple[str, str, str]]:
+    lost = {("lost", c.relation, c.before) for c in e.changes if c.before is not None}
+    return lost | {("gained", c.relation, c.after) for c in e.changes if c.after is not None}

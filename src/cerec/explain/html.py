@@ -1,0 +1,68 @@
+"""An explanation as HTML for notebooks and reports; everything from data is escaped."""
+
+from __future__ import annotations
+
+from html import escape
+
+from cerec.explain.explanation import Change, Explanation, Step
+from cerec.explain.wording import after_label, before_label, checked, relation_label, segments
+
+_BOX = (
+    "font-family:system-ui,sans-serif;max-width:44rem;border:1px solid #8886;border-radius:8px;"
+    "padding:.8rem 1.1rem;margin:.5rem 0;line-height:1.45"
+)
+_COLOURS = {"verified": "#2e7d32", "not_recommended": "#1565c0", "timed_out": "#c62828"}
+
+
+def explanation_html(e: Explanation) -> str:
+    """A self-contained fragment: the sentence, the changes, the path, how it was checked."""
+    asked = "Why not" if e.question == "why_not" else "Why"
+    colour, status = _COLOURS.get(e.status, "#b26a00"), e.status.replace("_", " ")
+    parts = [
+        f'<div style="display:flex;justify-content:space-between;gap:1rem">'
+        f"<strong>{asked} {escape(e.name_of(e.item))}?</strong>"
+        f'<span style="color:{colour};white-space:nowrap">{status}</span></div>',
+        f'<p style="margin:.5rem 0">{_emphasised(e)}</p>',
+        _changes(e.changes),
+        _path(e.path),
+    ]
+    if checked(e):
+        parts.append(f'<div style="opacity:.65;font-size:.85em">{escape(checked(e))}</div>')
+    for other in e.alternatives:
+        parts.append(f'<p style="margin:.7rem 0 .3rem">Or: {_emphasised(other)}</p>')
+        parts.append(_changes(other.changes))
+    return f'<div style="{_BOX}">{"".join(parts)}</div>'
+
+
+def _emphasised(e: Explanation) -> str:
+    """The sentence with the names of items in italics."""
+    return "".join(
+        f"<em>{escape(part)}</em>" if is_name else escape(part) for part, is_name in segments(e)
+    )
+
+
+def _changes(changes: tuple[Change, ...]) -> str:
+    if not changes:
+        return ""
+    cell = '<td style="text-align:left;padding:.1rem .8rem .1rem 0">'
+    rows = []
+    for change in changes:
+        before = f"<s>{escape(before_label(change))}</s>" if change.before else "—"
+        after = escape(after_label(change)) if change.after else "<i>removed</i>"
+        rows.append(
+            f"<tr>{cell}{escape(relation_label(change))}</td>"
+            f"{cell}{before}</td>{cell}→ <b>{after}</b></td></tr>"
+        )
+    return f'<table style="border-collapse:collapse;margin:.3rem 0">{"".join(rows)}</table>'
+
+
+def _path(path: tuple[Step, ...]) -> str:
+    if not path:
+        return ""
+    out = [f"<em>{escape(path[0].item.name)}</em>"]
+    for step in path:
+        out.append(
+            f" —{escape(step.relation.name)}→ {escape(step.attribute.name)}"
+            f" ←{escape(step.to_relation.name)}— <em>{escape(step.to_item.name)}</em>"
+        )
+    return f'<div style="font-size:.85em;margin:.3rem 0">Path: {"".join(out)}</div>'

@@ -1,0 +1,65 @@
+"""From what people write to row numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.data.dataset import Dataset
+from cerec.data.ids import IdTable
+from cerec.errors import UnknownIdError
+from cerec.graph.facts import Facts
+
+Pair = tuple[str, str]
+"""(relation, attribute)."""
+Lock = str | Pair
+"""A relation that may not change, or one value of it."""
+
+
+def row_of(table: IdTable, value: object) -> int:
+    """The row of an id, or of a name that only one row bears; near matches when unknown."""
+    if value in table:
+        return table.row(value)
+    text = str(value)
+    if text in table:
+        return table.row(text)
+    folded = text.casefold()
+    found = [n for n, name in enumerate(table.names) if name.casefold() == folded]
+    if len(found) == 1:
+        return found[0]
+    raise UnknownIdError(table.kind, text, dict.fromkeys([*table.ids, *table.names]))
+
+
+def value_row(data: Dataset, facts: Facts, relation: object, attribute: object) -> int:
+    """The row of a value of the vocabulary."""
+    r, a = row_of(data.relations, relation), row_of(data.entities, attribute)
+    start, end = np.searchsorted(facts.relation, [r, r + 1])
+    at = int(start + np.searchsorted(facts.attribute[start:end], a))
+    if at < end and facts.attribute[at] == a:
+        return at
+    some = [data.entities.name(int(x)) for x in facts.attribute[start:end]]
+    raise UnknownIdError(f"value of {data.relations.name(r)}", str(attribute), some)
+
+
+def value_rows(data: Dataset, facts: Facts, pairs: Iterable[Pair]) -> NDArray[np.int32]:
+    """Rows of a set of values, rising, each once."""
+    rows = {value_row(data, facts, relation, attribute) for relation, attribute in pairs}
+    return np.array(sorted(rows), np.int32)
+
+
+def locked_values(data: Dataset, facts: Facts, lock: Iterable[Lock]) -> NDArray[np.bool_]:
+    """(V,) true for every value that may be neither lost nor gained."""
+    out = np.zeros(facts.n_values, bool)
+    for entry in lock:
+        if isinstance(entry, str):
+            out |= facts.relation == row_of(data.relations, entry)
+        else:
+            out[value_row(data, facts, *entry)] = True
+    return out
+
+
+def pair_of(data: Dataset, facts: Facts, value: int) -> Pair:
+    """(relation, attribute) ids of a value."""
+    return data.relations[int(facts.relation[value])], data.entities[int(facts.attribute[value])]

@@ -1,0 +1,98 @@
+"""Who names the counterfactual items that the verifier tries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proposals:
+    """Candidates of a batch of user-item pairs, and the walk from the item to each."""
+
+    indptr: NDArray[np.int64]
+    """(B + 1,) candidates of pair b are the rows `indptr[b]:indptr[b + 1]`, best first."""
+    item: NDArray[np.int32]
+    """(N,) candidate items."""
+    path: NDArray[np.int32]
+    """(N, T, 2) attribute (entity row) and item of each hop; -1 after the end of a walk."""
+
+    def of(self, pair: int) -> slice:
+        """The rows of one pair."""
+        return slice(int(self.indptr[pair]), int(self.indptr[pair + 1]))
+
+
+class Proposer(Protocol):
+    """Names up to `width` candidate items for each pair; the verifier decides."""
+
+    def propose(
+        self,
+        user: NDArray[np.int64],
+        item: NDArray[np.int64],
+        excluded: Ragged,
+        width: int,
+    ) -> Proposals:
+        """Candidates for pairs (user[b], item[b]), none of them in `excluded.row(b)`."""
+        ...
+
+
+class NeighbourProposer:
+    """The most similar items that share a value, for recommenders without a trained agent."""
+
+    def __init__(self, facts: Facts, unit: NDArray[np.float32], keep: int = 256) -> None:
+        """`unit`: item vectors of length one. At most `keep` neighbours of an item are held."""
+        self._facts, self._unit, self._keep = facts, unit, keep
+        self._near: dict[int, NDArray[np.int32]] = {}
+
+    def propose(
+        self,
+        user: NDArray[np.int64],
+        item: NDArray[np.int64],
+        excluded: Ragged,
+        width: int,
+    ) -> Proposals:
+        """The same for every user, but for what is excluded."""
+        rows = []
+        for b in range(len(user)):
+            near = self._neighbours(int(item[b]))
+            rows.append(near[~np.isin(near, excluded.row(b))][:width])
+        indptr = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        found = np.concatenate(rows) if rows else np.zeros(0, np.int32)
+        # the shared value is looked up for the one candidate that is shown
+        return Proposals(indptr, found, np.zeros((len(found), 0, 2), np.int32))
+
+    def _neighbours(self, item: int) -> NDArray[np.int32]:
+        near = self._near.get(item)
+        if near is None:
+            near = self._near[item] = self._search(item)
+        return near
+
+    def _search(self, item: int) -> NDArray[np.int32]:
+        holders = self._facts.holders
+        shares = [holders.row(int(v)) for v in self._facts.of_item.row(item)]
+        rows = np.unique(np.concatenate(shares)) if shares else np.zeros(0, np.int32)
+        rows = rows[rows != item]
+        order = np.argsort(-(self._unit[rows] @ self._unit[item]), kind="stable")
+        return np.asarray(rows[order][: self._keep], np.int32)
+
+
+def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Rows scaled to length one; rows of zeros stay zero."""
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(length, np.float32(1e-30)), np.float32)
+
+
+def walk_to(facts: Facts, item: int, candidate: int) -> NDArray[np.int32]:
+    """(T, 2) the shortest walk by facts: through the rarest shared attribute, else none."""
+    own, other = facts.of_item.row(item), facts.of_item.row(candidate)
+    shared = np.intersect1d(own, other, assume_unique=True)
+    if len(shared) == 0:
+        return np.zeros((0, 2), np.int32)
+    rarest = shared[np.argmin(facts.holders.counts[shared])]
+    return np.array([[facts.attribute[rarest], candidate]], np.int32)

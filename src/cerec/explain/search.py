@@ -1,0 +1,221 @@
+"""Compiled search over candidate items, and the change set behind a minimum."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.explain.kernels import (
+    NEVER,
+    Goal,
+    Moves,
+    flips,
+    mean_table,
+    moves_toward,
+    prefix,
+    sum_minimum,
+    sum_slots,
+)
+
+_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+
+
+@_jit
+def minima(
+    goal: Goal,
+    own: NDArray[np.int32],
+    candidate: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    relation: NDArray[np.int32],
+    locked: NDArray[np.bool_],
+    effect: NDArray[np.float64],
+    limit: int,
+    best_only: bool,
+) -> NDArray[np.int64]:
+    """Fewest changes that flip towards each candidate; NEVER where none within `limit` does.
+
+    With `best_only` the limit falls to the fewest found so far, so only numbers equal to the
+    smallest of the answer are the candidates' own minima.
+    """
+    out = np.empty(len(candidate), np.int64)
+    for c in range(len(candidate)):
+        other = indices[indptr[candidate[c]] : indptr[candidate[c] + 1]]
+        moves = moves_toward(own, other, relation, locked, effect)
+        if goal.mean:
+            out[c] = mean_table(goal, moves, effect, limit)[0]
+        else:
+            out[c] = sum_minimum(goal, moves, effect, limit)
+        if best_only:
+            limit = min(limit, out[c])
+    return out
+
+
+@_jit
+def change_set(
+    goal: Goal, moves: Moves, effect: NDArray[np.float64], limit: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The smallest change set: values lost and gained, one pair per change, -1 for none.
+
+    Among sets of that size, values are replaced rather than removed or added alone wherever
+    the item still flips.
+    """
+    n_relations = len(moves.lose_at) - 1
+    n_lost, n_gained = np.zeros(n_relations, np.int64), np.zeros(n_relations, np.int64)
+    if goal.mean:
+        m = _mean_counts(goal, moves, effect, limit, n_lost, n_gained)
+    else:
+        m = _sum_counts(goal, moves, effect, limit, n_lost, n_gained)
+    if m >= NEVER:
+        return np.empty(0, np.int32), np.empty(0, np.int32)
+    _complete(goal, moves, effect, n_lost, n_gained)
+    before, after = np.full(m, -1, np.int32), np.full(m, -1, np.int32)
+    at = 0
+    for r in range(n_relations):
+        for t in range(n_lost[r]):
+            before[at + t] = moves.lose[moves.lose_at[r] + t]
+        for t in range(n_gained[r]):
+            after[at + t] = moves.gain[moves.gain_at[r] + t]
+        at += max(n_lost[r], n_gained[r])
+    return before, after
+
+
+@_jit
+def _sum_counts(
+    goal: Goal,
+    moves: Moves,
+    effect: NDArray[np.float64],
+    limit: int,
+    n_lost: NDArray[np.int64],
+    n_gained: NDArray[np.int64],
+) -> int:
+    """Values lost and gained per relation by the smallest set, pooling by sum; its size."""
+    m = sum_minimum(goal, moves, effect, limit)
+    if m >= NEVER:
+        return NEVER
+    used = np.zeros(len(n_lost), np.int64)
+    for r in sum_slots(moves, effect)[:m]:
+        lose, gain = moves.lose_at[r] + used[r], moves.gain_at[r] + used[r]
+        used[r] += 1
+        if lose < moves.lose_at[r + 1] and effect[moves.lose[lose]] > 0:
+            n_lost[r] += 1
+        if gain < moves.gain_at[r + 1] and effect[moves.gain[gain]] < 0:
+            n_gained[r] += 1
+    return m
+
+
+@_jit
+def _mean_counts(
+    goal: Goal,
+    moves: Moves,
+    effect: NDArray[np.float64],
+    limit: int,
+    n_lost: NDArray[np.int64],
+    n_gained: NDArray[np.int64],
+) -> int:
+    """Values lost and gained per relation by the smallest set, pooling by mean; its size."""
+    m, table = mean_table(goal, moves, effect, limit)
+    if m >= NEVER:
+        return NEVER
+    lost, gained = prefix(moves.lose, effect), prefix(moves.gain, effect)
+    n_relations, middle = len(n_lost), table.shape[2] // 2
+    d = 0
+    for near in range(2 * m + 1):  # growth 0, -1, 1, -2, ...: replacements before the rest
+        d = (near + 1) // 2 * (1 if near % 2 == 0 else -1)
+        total = table[n_relations, m, middle + d]
+        if total < np.inf and flips(goal, goal.total + total, goal.n_values + d):
+            break
+    rest = m
+    for r in range(n_relations - 1, -1, -1):
+        n, g = _step_back(table, r, rest, d, moves, lost, gained)
+        n_lost[r], n_gained[r] = n, g
+        rest -= max(n, g)
+        d -= g - n
+    return m
+
+
+@_jit
+def _step_back(
+    table: NDArray[np.float64],
+    r: int,
+    m: int,
+    d: int,
+    moves: Moves,
+    lost: NDArray[np.float64],
+    gained: NDArray[np.float64],
+) -> tuple[int, int]:
+    """How many values relation r loses and gains in a cell; exact sums make equality find it."""
+    middle = table.shape[2] // 2
+    lo, go = moves.lose_at[r], moves.gain_at[r]
+    for n in range(min(moves.lose_at[r + 1] - lo, m) + 1):
+        for g in range(min(moves.gain_at[r + 1] - go, m) + 1):
+            rest, to = m - max(n, g), d - (g - n)
+            if abs(to) > rest:
+                continue
+            here = (gained[go + g] - gained[go]) - (lost[lo + n] - lost[lo])
+            if table[r, rest, middle + to] + here == table[r + 1, m, middle + d]:
+                return n, g
+    return 0, 0
+
+
+@_jit
+def _complete(
+    goal: Goal,
+    moves: Moves,
+    effect: NDArray[np.float64],
+    n_lost: NDArray[np.int64],
+    n_gained: NDArray[np.int64],
+) -> None:
+    """Turn removals and additions into replacements while the item still flips."""
+    total, count = goal.total, goal.n_values
+    for r in range(len(n_lost)):
+        for t in range(n_lost[r]):
+            total -= effect[moves.lose[moves.lose_at[r] + t]]
+        for t in range(n_gained[r]):
+            total += effect[moves.gain[moves.gain_at[r] + t]]
+        count += n_gained[r] - n_lost[r]
+    for r in range(len(n_lost)):
+        while n_gained[r] != n_lost[r]:
+            adds = n_gained[r] < n_lost[r]
+            at = moves.gain_at[r] + n_gained[r] if adds else moves.lose_at[r] + n_lost[r]
+            if at == (moves.gain_at[r + 1] if adds else moves.lose_at[r + 1]):
+                break
+            step = effect[moves.gain[at]] if adds else -effect[moves.lose[at]]
+            grown = 1 if adds else -1
+            if not flips(goal, total + step, count + grown):
+                break
+            total, count = total + step, count + grown
+            if adds:
+                n_gained[r] += 1
+            else:
+                n_lost[r] += 1
+
+
+@_jit
+def solve(
+    goal: Goal,
+    own: NDArray[np.int32],
+    other: NDArray[np.int32],
+    relation: NDArray[np.int32],
+    locked: NDArray[np.bool_],
+    effect: NDArray[np.float64],
+    limit: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The smallest change set from the values `own` towards `other` (see `change_set`)."""
+    moves = moves_toward(own, other, relation, locked, effect)
+    return change_set(goal, moves, effect, limit)
+
+
+@_jit
+def pooled_by_item(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], effect: NDArray[np.float64], mean: bool
+) -> NDArray[np.float64]:
+    """The pooled effect of every item's values."""
+    out = np.zeros(len(indptr) - 1)
+    for i in range(len(out)):
+        for at in range(indptr[i], indptr[i + 1]):
+            out[i] += effect[indices[at]]
+        if mean:
+            out[i] /= max(indptr[i + 1] - indptr[i], 1)
+    return out

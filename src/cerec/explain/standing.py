@@ -1,0 +1,69 @@
+"""Where every item stands for one user: scores, ranks, the cut-off of a list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.recommend.scorer import Scorer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """One user's scores and the order of the items the user has not seen."""
+
+    scores: NDArray[np.float64]
+    order: NDArray[np.int64]
+    """Unseen items by falling score, ties in catalogue order."""
+    falling: NDArray[np.float64]
+    """Their scores with the sign turned, hence rising."""
+    effects: NDArray[np.float64]
+    """w(u, v) of every value."""
+
+    @staticmethod
+    def of(scorer: Scorer, user: int, known: NDArray[np.integer]) -> Standing:
+        """Where the items stand for a user who knows the items `known`."""
+        scores = scorer.scores(user)
+        order = Standing.ranking(scores, known)
+        return Standing(scores, order, -scores[order], scorer.all_effects(user))
+
+    @staticmethod
+    def ranking(scores: NDArray[np.float64], known: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Items that are not known by falling score, ties in catalogue order."""
+        unseen = np.ones(len(scores), bool)
+        unseen[known] = False
+        rows = np.flatnonzero(unseen)
+        return rows[np.argsort(-scores[rows], kind="stable")]
+
+    def with_score(self, item: int, score: float) -> Standing:
+        """Where the items stand had one of them another score."""
+        scores = self.scores.copy()
+        scores[item] = score
+        order = np.sort(self.order)
+        order = order[np.argsort(-scores[order], kind="stable")]
+        return Standing(scores, order, -scores[order], self.effects)
+
+    def top(self, k: int) -> NDArray[np.int64]:
+        """The list of length k."""
+        return self.order[:k]
+
+    def rank(self, item: int, score: float) -> int:
+        """The rank of an item if it had this score, the others keeping theirs."""
+        own = float(self.scores[item])
+        counted = own > score and self.is_unseen(item)  # the unchanged item is no rival
+        return 1 + self._ahead(item, score) - counted
+
+    def is_unseen(self, item: int) -> bool:
+        """Whether the item is one that the user has not seen."""
+        at = self._ahead(item, float(self.scores[item]))
+        return at < len(self.order) and int(self.order[at]) == item
+
+    def _ahead(self, item: int, score: float) -> int:
+        """Unseen items that come before an item with this score."""
+        start = int(np.searchsorted(self.falling, -score))
+        if start == len(self.falling) or self.falling[start] != -score:
+            return start
+        end = int(np.searchsorted(self.falling, -score, side="right"))
+        return start + int(np.searchsorted(self.order[start:end], item))
