@@ -22,13 +22,14 @@ from cerec.recommend import compared
 from cerec.recommend.base import Recommender
 from cerec.recommend.compared.chunks import Unfactored, top_lists
 from cerec.recommend.compared.registry import SYSTEMS, Material, system
-from cerec.recommend.negatives import Uniform
+from cerec.recommend.negatives import Uniform, Walk
 from cerec.rng import generator
 
 N = 16
 # Settings with which each system learns the board in a second or two, and for how many epochs.
 SMALL: dict[str, tuple[dict[str, Any], int]] = {
     "neumf": ({"dim": 8, "layers": (16, 8), "batch": 32, "learning_rate": 0.01}, 40),
+    "kgat": ({"dim": 8, "layers": (8, 4), "batch": 64, "kg_batch": 64, "pretrain": 5}, 20),
 }
 NAMES = sorted(SMALL)
 
@@ -164,6 +165,15 @@ def test_held_out_items_do_not_matter(name: str) -> None:
     for model in (whole, blind):
         learn(model, parts.train, 0, 2)
     assert np.array_equal(numbers(whole), numbers(blind))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_sampler_that_wants_lists_gets_them(name: str) -> None:
+    data, parts = board()
+    model = make(name, data, parts.train)
+    assert np.isfinite(
+        model.epoch(parts.train.row_of(), parts.train.indices, Walk(), rng=np.random.default_rng(0))
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cerec.errors import ConfigError
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
-from cerec.recommend.base import Recommender, Rows, Vectors
+from cerec.recommend.base import NegativeSampler, Recommender, Rows, Vectors
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.topk import top_k_all, top_k_matrix
 
@@ -50,6 +50,13 @@ def top_lists(model: Recommender, known: Ragged, k: int) -> Rows:
         )
         out[first:last] = top_k_matrix(model.scores(users), here, k)
     return out
+
+
+def lists_for(model: Recommender, known: Ragged, sampler: NegativeSampler) -> Rows:
+    """The lists Q_u a sampler asks for, as of now; empty when it asks for none."""
+    if sampler.list_length == 0:
+        return np.empty((len(known), 0), np.int32)
+    return top_lists(model, known, sampler.list_length)
 
 
 def matrix_scorer(model: Unfactored, user: Vectors, item: Vectors, facts: Facts) -> Scorer:

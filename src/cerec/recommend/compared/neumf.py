@@ -25,7 +25,7 @@ from cerec.errors import ConfigError
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
-from cerec.recommend.compared.chunks import matrix_scorer, spans
+from cerec.recommend.compared.chunks import lists_for, matrix_scorer, spans
 from cerec.recommend.compared.weights import (
     State,
     adam,
@@ -147,7 +147,7 @@ class NeuMF:
         self.config, self._known, self._facts = config, known, facts
         n_items = len(facts.of_item)
         self.net = NeuMFNet(len(known), n_items, config, torch_generator(seed, "neumf"))
-        self._adam = adam(self.net, config.learning_rate)
+        self._adam = adam(self.net.parameters(), config.learning_rate)
         self._epochs = 0
 
     def phase_of(self, epoch: int) -> Phase:
@@ -167,8 +167,8 @@ class NeuMF:
     ) -> float:
         """See `Recommender.epoch`; items are ids here, so `swaps` has nothing to change."""
         del swaps
-        empty = np.empty((len(self._known), 0), np.int32)
-        context = Context(self._known, self._facts, *self.factors(), empty)
+        lists = lists_for(self, self._known, negatives)
+        context = Context(self._known, self._facts, *self.factors(), lists)
         phase, loss = self.phase_of(self._epochs), 0.0
         for part in batches(len(user), self.config.batch, rng):
             u, i = user[part], item[part]
@@ -219,9 +219,9 @@ class NeuMF:
 
     def state(self) -> State:
         """See `Recommender.state`."""
-        return pack(self.net, self._adam) | {"epochs": np.array([self._epochs], np.float32)}
+        return pack(self.net, adam=self._adam) | {"epochs": np.array([self._epochs], np.float32)}
 
     def load_state(self, state: State) -> None:
         """See `Recommender.load_state`."""
-        unpack(state, self.net, self._adam)
+        unpack(state, self.net, adam=self._adam)
         self._epochs = int(fetch(state, "epochs", (1,)))

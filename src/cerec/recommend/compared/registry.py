@@ -11,7 +11,7 @@ from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.base import Recommender
-from cerec.recommend.compared import neumf
+from cerec.recommend.compared import kgat, neumf
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +48,12 @@ SYSTEMS: Mapping[str, System] = {
         neumf.NeuMFConfig,
         neumf.AUTHORS,
         lambda config, m: neumf.NeuMF(config, m.known, m.facts, seed=m.seed),
+    ),
+    "kgat": System(
+        "KGAT",
+        kgat.KGATConfig,
+        kgat.AUTHORS,
+        lambda config, m: kgat.KGAT(config, m.known, m.facts, m.graph, seed=m.seed),
     ),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import torch
@@ -21,42 +21,42 @@ def array(tensor: Tensor) -> NDArray[np.float32]:
     return out
 
 
-def adam(module: nn.Module, rate: float) -> torch.optim.Adam:
-    """Adam over all of a module's weights, its state made at once, so that it can be taken over."""
-    optimiser = torch.optim.Adam(module.parameters(), lr=rate, fused=True)
-    for weight in module.parameters():
-        optimiser.state[weight] = {
-            "step": torch.zeros((), dtype=torch.float32),
-            "exp_avg": torch.zeros_like(weight),
-            "exp_avg_sq": torch.zeros_like(weight),
-        }
+def adam(weights: Iterable[nn.Parameter], rate: float) -> torch.optim.Adam:
+    """Adam over the weights, its state made at once, so that one can be taken over."""
+    optimiser = torch.optim.Adam(weights, lr=rate, fused=True)
+    for group in optimiser.param_groups:
+        for weight in group["params"]:
+            optimiser.state[weight] = {
+                "step": torch.zeros((), dtype=torch.float32),
+                "exp_avg": torch.zeros_like(weight),
+                "exp_avg_sq": torch.zeros_like(weight),
+            }
     return optimiser
 
 
-def pack(module: nn.Module, optimiser: torch.optim.Adam | None = None, prefix: str = "") -> State:
-    """All weights by name and, beside each, Adam's step and moments."""
-    out: State = {}
-    for name, weight in module.named_parameters():
-        out[prefix + name] = array(weight)
-        if optimiser is not None:
-            for part, value in optimiser.state[weight].items():
-                out[f"{prefix}{name}/{part}"] = array(value)
-    return out
+def pack(module: nn.Module, **optimisers: torch.optim.Adam) -> State:
+    """All weights by name and, beside each, the step and moments of every Adam that moves it."""
+    return {name: array(value) for name, value in _named(module, optimisers)}
 
 
 def unpack(
-    state: Mapping[str, NDArray[np.float32]],
-    module: nn.Module,
-    optimiser: torch.optim.Adam | None = None,
-    prefix: str = "",
+    state: Mapping[str, NDArray[np.float32]], module: nn.Module, **optimisers: torch.optim.Adam
 ) -> None:
     """Take over what `pack` gave for a module of the same shape."""
     with torch.no_grad():
-        for name, weight in module.named_parameters():
-            weight.copy_(fetch(state, prefix + name, tuple(weight.shape)))
-            if optimiser is not None:
+        for name, value in _named(module, optimisers):
+            value.copy_(fetch(state, name, tuple(value.shape)))
+
+
+def _named(
+    module: nn.Module, optimisers: Mapping[str, torch.optim.Adam]
+) -> Iterator[tuple[str, Tensor]]:
+    for name, weight in module.named_parameters():
+        yield name, weight
+        for label, optimiser in optimisers.items():
+            if weight in optimiser.state:
                 for part, value in optimiser.state[weight].items():
-                    value.copy_(fetch(state, f"{prefix}{name}/{part}", tuple(value.shape)))
+                    yield f"{name}/{label}/{part}", value
 
 
 def fetch(
@@ -82,11 +82,16 @@ def normal(n: int, d: int, scale: float, generator: torch.Generator) -> nn.Param
 def dense(n: int, m: int, generator: torch.Generator) -> nn.Linear:
     """A layer from n to m numbers, Glorot-uniform, without the global generator."""
     layer = nn.utils.skip_init(nn.Linear, n, m)
-    bound = math.sqrt(6.0 / (n + m))
     with torch.no_grad():
-        layer.weight.uniform_(-bound, bound, generator=generator)
+        layer.weight.copy_(glorot(m, n, generator=generator))
         layer.bias.zero_()
     return layer
+
+
+def glorot(*shape: int, generator: torch.Generator) -> nn.Parameter:
+    """Uniform numbers within sqrt(6 / (rows + columns)), for one matrix or a stack of them."""
+    bound = math.sqrt(6.0 / (shape[-1] + shape[-2]))
+    return nn.Parameter((torch.rand(*shape, generator=generator) * 2 - 1) * bound)
 
 
 def rows(index: NDArray[np.integer]) -> Tensor:

@@ -1,0 +1,173 @@
+"""KGAT against slow versions written from the paper's formulas."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from cerec.data.dataset import Dataset
+from cerec.data.synthetic import WorldConfig, checkerboard, make_world
+from cerec.errors import ConfigError
+from cerec.graph.ckg import Ckg
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend.compared.kgat import KGAT, KGATConfig
+from cerec.recommend.compared.kgat_graph import Edges, Propagation, attention
+from cerec.recommend.negatives import Uniform
+
+
+def world() -> tuple[Dataset, Ragged]:
+    data = make_world(WorldConfig(users=20, items=25, interactions=150), seed=2)
+    return data, Ragged.from_pairs(data.interactions.user, data.interactions.item, 20)
+
+
+def model(**changes: object) -> tuple[KGAT, Ragged]:
+    data, known = world()
+    settings = {"dim": 6, "layers": (5, 3), "pretrain": 0, "batch": 64, "kg_batch": 256, **changes}
+    made = KGAT(KGATConfig(**settings), known, Facts.build(data), Ckg.build(data, known), seed=1)
+    return made, known
+
+
+def slow_attention(edges: Edges, node: np.ndarray, rel: np.ndarray, w: np.ndarray) -> np.ndarray:
+    logit = np.array(
+        [
+            (node[t] @ w[r]) @ np.tanh(node[h] @ w[r] + rel[r])
+            for h, r, t in zip(edges.head, edges.relation, edges.tail, strict=True)
+        ]
+    )
+    out = np.empty_like(logit)
+    for h in np.unique(edges.head):
+        mine = edges.head == h
+        weight = np.exp(logit[mine] - logit[mine].max())
+        out[mine] = weight / weight.sum()
+    return out
+
+
+def test_edges_go_both_ways_with_relations_of_their_own() -> None:
+    data = checkerboard(4)
+    known = Ragged.from_pairs(np.array([0, 1]), np.array([2, 3]), 4)
+    edges = Edges.build(Ckg.build(data, known))
+    got = {
+        (int(h), int(r), int(t))
+        for h, r, t in zip(edges.head, edges.relation, edges.tail, strict=True)
+    }
+    # users 0..3, items 4..7, dark 8, light 9; interact 0, square 1, their inverses 2 and 3
+    assert got == {(0, 0, 6), (1, 0, 7), (6, 2, 0), (7, 2, 1)} | {
+        e for i in range(4) for e in ((4 + i, 1, 8 + i % 2), (8 + i % 2, 3, 4 + i))
+    }
+
+
+def test_first_weights_average_within_a_relation() -> None:
+    made, _ = model()
+    edges, weight = made.edges, made.edges.first_weights().numpy()
+    for h, r in {(int(h), int(r)) for h, r in zip(edges.head, edges.relation, strict=True)}:
+        mine = (edges.head == h) & (edges.relation == r)
+        assert weight[mine].sum() == pytest.approx(1.0, abs=1e-5)
+
+
+def test_attention_is_the_papers_and_rows_sum_to_one() -> None:
+    made, _ = model()
+    net = made.net
+    got = attention(made.edges, net.node, net.relation, net.project).numpy()
+    arrays = [x.detach().double().numpy() for x in (net.node, net.relation, net.project)]
+    np.testing.assert_allclose(got, slow_attention(made.edges, *arrays), atol=1e-5)
+    total = np.bincount(made.edges.head, got, minlength=made.edges.n_nodes)
+    np.testing.assert_allclose(total[np.unique(made.edges.head)], 1.0, atol=1e-5)
+    lonely = np.flatnonzero(np.bincount(made.edges.head) == 1)
+    assert len(lonely)
+    np.testing.assert_array_equal(got[np.isin(made.edges.head, lonely)], 1.0)
+
+
+def test_propagation_and_its_gradient_equal_the_dense_matrix() -> None:
+    made, _ = model()
+    edges = made.edges
+    weight = torch.rand(len(edges.head), generator=torch.Generator().manual_seed(0))
+    matrix = Propagation(edges, weight)
+    full = torch.zeros(edges.n_nodes, edges.n_nodes)
+    at = (torch.from_numpy(edges.head).long(), torch.from_numpy(edges.tail).long())
+    full.index_put_(at, weight, accumulate=True)  # parallel edges add up
+    x = torch.randn(edges.n_nodes, 3, generator=torch.Generator().manual_seed(1))
+    pull = torch.randn(edges.n_nodes, 3, generator=torch.Generator().manual_seed(2))
+    ours, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
+    (matrix(ours) * pull).sum().backward()
+    ((full @ theirs) * pull).sum().backward()
+    torch.testing.assert_close(matrix(x), full @ x)
+    torch.testing.assert_close(ours.grad, theirs.grad)
+
+
+def test_ranking_sends_no_gradient_into_the_attention() -> None:
+    made, known = model()
+    nothing = np.empty((20, 0), np.int32)
+    rng = np.random.default_rng(0)
+    made._rank(known.row_of()[:9], known.indices[:9], Uniform(), nothing, rng)
+    assert made.net.project.grad is None
+    assert made.net.relation.grad is None
+    assert made.net.node.grad is not None
+
+
+def test_without_layers_it_is_matrix_factorisation() -> None:
+    made, known = model(layers=())
+    user, item = made.factors()
+    node = made.net.node.detach().numpy()
+    assert np.array_equal(user, node[:20])
+    assert np.array_equal(item, node[20:45])
+    before = node.copy()
+    rng, wrong = np.random.default_rng(0), []
+
+    class Spy(Uniform):
+        def draw(self, *args: object) -> np.ndarray:
+            wrong.append(super().draw(*args))
+            return wrong[-1]
+
+    u, i = known.row_of(), known.indices
+    made._rank(u, i, Spy(), np.empty((20, 0), np.int32), rng)
+    table = torch.tensor(before, requires_grad=True)
+    j = wrong[0]
+    a, b, c = (table[torch.from_numpy(x.astype(np.int64))] for x in (u, i + 20, j + 20))
+    loss = F.softplus((a * c).sum(1) - (a * b).sum(1)).sum()
+    size = a.square().sum() + b.square().sum() + c.square().sum()
+    ((loss + 0.5 * made.config.l2 * size) / len(u)).backward()
+    optimiser = torch.optim.Adam([table], lr=made.config.learning_rate)
+    optimiser.step()
+    torch.testing.assert_close(made.net.node.detach(), table.detach(), atol=1e-6, rtol=1e-5)
+
+
+def test_energy_by_definition() -> None:
+    made, _ = model()
+    edges, net = made.edges, made.net
+    part = np.argsort(edges.relation, kind="stable")[::7]
+    head, kind, tail = (
+        torch.from_numpy(x[part].astype(np.int64)) for x in (edges.head, edges.relation, edges.tail)
+    )
+    got = net.energy(head, kind, tail)
+    for at in range(len(part)):
+        w = net.project[kind[at]]
+        slow = net.node[head[at]] @ w + net.relation[kind[at]] - net.node[tail[at]] @ w
+        torch.testing.assert_close(got[at], slow.square().sum())
+
+
+def test_the_graph_loss_falls_below_ln_2() -> None:
+    made, _ = model(learning_rate=0.01)
+    rng = np.random.default_rng(0)
+    everything = np.arange(len(made.edges.head), dtype=np.int32)
+    losses = [made._embed(everything, rng) for _ in range(60)]
+    assert losses[-1] < 0.8 * math.log(2) < losses[0]
+
+
+def test_starts_from_pretrained_vectors() -> None:
+    made, known = model(pretrain=3, learning_rate=1e-9)
+    noise = made.net.node.detach().clone()
+    made.epoch(known.row_of(), known.indices, Uniform(), rng=np.random.default_rng(0))
+    assert not torch.allclose(made.net.node[:45], noise[:45], atol=1e-3)
+    torch.testing.assert_close(made.net.node[45:].detach(), noise[45:], atol=1e-6, rtol=0)
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(ConfigError, match="dropout"):
+        KGATConfig(dropout=1.0)
+    with pytest.raises(ConfigError, match="kg_batch"):
+        KGATConfig(kg_batch=0)
