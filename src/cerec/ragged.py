@@ -8,6 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The distinct keys in order. `np.unique` hashes them first, many times slower than sorting."""
+    ranked = np.sort(keys)
+    fresh = np.ones(len(ranked), bool)
+    np.not_equal(ranked[1:], ranked[:-1], out=fresh[1:])
+    return ranked[fresh]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
     """`len(self)` rows; row r is `indices[indptr[r]:indptr[r + 1]]`, sorted and without repeats."""
@@ -52,6 +60,6 @@ class Ragged:
         if len(row) == 0:
             return Ragged(np.zeros(n_rows + 1, np.int64), np.zeros(0, np.int32))
         width = int(entry.max()) + 1
-        key = np.unique(row.astype(np.int64) * width + entry)
+        key = distinct(row.astype(np.int64) * width + entry)
         indptr = np.searchsorted(key, np.arange(n_rows + 1, dtype=np.int64) * width)
         return Ragged(indptr.astype(np.int64), (key % width).astype(np.int32))

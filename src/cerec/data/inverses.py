@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cerec.data.dataset import Dataset, Triples
+from cerec.data.names import INVERSE
 
 _NEARLY_ALL = 0.95
 _LEAST = 5  # a smaller relation may lie within another by chance
-_TURNED = "^-1"  # ending of a relation whose triples a reader turned, so that items are heads
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def find_inverses(data: Dataset) -> tuple[InversePair, ...]:
     pairs: list[InversePair] = []
     for a, b, turned in _candidates(shared, size):
         both = shared[(turned, a, b)]
-        flipped = data.relations[a].endswith(_TURNED) != data.relations[b].endswith(_TURNED)
+        flipped = data.relations[a].endswith(INVERSE) != data.relations[b].endswith(INVERSE)
         within = both == min(size[a], size[b]) >= _LEAST
         if not (turned or flipped) or not (within or both >= _NEARLY_ALL * max(size[a], size[b])):
             continue
@@ -53,7 +53,7 @@ def find_inverses(data: Dataset) -> tuple[InversePair, ...]:
 def _plainness(data: Dataset, size: NDArray[np.int64], relation: int) -> tuple[bool, int, int, int]:
     """Sort key: as written before turned, then the larger, then the shorter and earlier id."""
     name = data.relations[relation]
-    return name.endswith(_TURNED), -int(size[relation]), len(name), relation
+    return name.endswith(INVERSE), -int(size[relation]), len(name), relation
 
 
 def _shared(triples: Triples, n_relations: int) -> dict[tuple[bool, int, int], int]:

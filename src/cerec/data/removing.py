@@ -14,6 +14,7 @@ from cerec.data.ids import IdTable
 from cerec.data.inverses import find_inverses
 from cerec.data.restrict import Mask, restrict
 from cerec.errors import ConfigError, DataError, near_matches
+from cerec.ragged import distinct
 
 EXAMPLES = 5
 """How many of the removed things are named."""
@@ -100,7 +101,7 @@ def leave_out(data: Dataset, patterns: Iterable[str]) -> tuple[Dataset, list[Rem
 def k_core(data: Dataset, k: int) -> tuple[Dataset, list[Removed]]:
     """Users and items with fewer than k distinct partners go, until none is left."""
     n_items = max(len(data.items), 1)
-    key = np.unique(data.interactions.user.astype(np.int64) * n_items + data.interactions.item)
+    key = distinct(data.interactions.user.astype(np.int64) * n_items + data.interactions.item)
     user, item = key // n_items, key % n_items
     while True:
         user_count = np.bincount(user, minlength=len(data.users))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.world import World
-from cerec.ragged import Ragged
+from cerec.ragged import Ragged, distinct
 from cerec.rng import derive, generator
 
 # relation: likes per user, dislikes per user, strength of each
@@ -79,7 +79,7 @@ def _pick(
     for c in range(len(cdf)):
         value[circle == c] = np.searchsorted(cdf[c], draw[circle == c])
     user = np.repeat(np.arange(len(circle)), each)
-    return np.unique(user * n_values + np.minimum(value, n_values - 1).ravel())
+    return distinct(user * n_values + np.minimum(value, n_values - 1).ravel())
 
 
 def draw_interactions(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cerec.data import naming
 from cerec.errors import ConfigError
-from cerec.ragged import Ragged
+from cerec.ragged import Ragged, distinct
 from cerec.rng import generator
 
 Rows = NDArray[np.int64]
@@ -182,7 +182,7 @@ def _assemble(films: list[str], kinds: dict[str, list[str]], facts: Facts) -> Wo
     value, fact_value = np.unique(
         relation[is_item] * len(listed) + tail[is_item], return_inverse=True
     )
-    key = np.unique((head * len(relation_ids) + relation) * len(listed) + tail)
+    key = distinct((head * len(relation_ids) + relation) * len(listed) + tail)
     pair = key // len(listed)
     return World(
         films=films,
