@@ -9,9 +9,27 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from cerec.data.filters import FilterConfig
+from cerec.data.split import SplitConfig
 from cerec.errors import ConfigError, near_matches
+from cerec.graph.encoders import EncoderConfig
+from cerec.recommend.config import RecommenderConfig
+from cerec.training.loop import TrainConfig
+from cerec.training.signals import SignalConfig
 
 T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RunConfig:
+    """All settings of a run; a TOML file has one table per field."""
+
+    filters: FilterConfig = dataclasses.field(default_factory=FilterConfig)
+    split: SplitConfig = dataclasses.field(default_factory=SplitConfig)
+    recommender: RecommenderConfig = dataclasses.field(default_factory=RecommenderConfig)
+    signals: SignalConfig = dataclasses.field(default_factory=SignalConfig)
+    encoder: EncoderConfig = dataclasses.field(default_factory=EncoderConfig)
+    train: TrainConfig = dataclasses.field(default_factory=TrainConfig)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -10,6 +10,8 @@ import typer
 
 from cerec import __version__
 from cerec.cli.console import err
+from cerec.cli.demo import demo
+from cerec.cli.train import evaluate, recommend, train
 from cerec.errors import CerecError
 from cerec.threads import set_threads
 
@@ -43,6 +45,12 @@ def _root(
     ] = False,
 ) -> None:
     set_threads()
+
+
+app.command()(demo)
+app.command()(train)
+app.command()(recommend)
+app.command()(evaluate)
 
 
 def _say(text: str) -> None:

@@ -78,6 +78,7 @@ def listed(words: Sequence[str], n: int) -> list[str]:
 def films(n: int, rng: np.random.Generator) -> list[str]:
     """Titles such as `The Silent Harbor`."""
     filled = [p.format(a=a, n="{n}").removesuffix(" {n}") for p in _PATTERN for a in _ADJECTIVE]
+    filled = [re.sub(r"^A (?=[AEIOU])", "An ", start) for start in filled]
     return _combine([filled, _NOUN], n, rng)
 
 

@@ -1,0 +1,174 @@
+"""`cerec demo`: the whole story on the built-in world, in about a minute."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.panel import Panel
+from rich.table import Table
+
+from cerec.cli.console import out, progress
+from cerec.cli.train import figures
+from cerec.explain.explanation import Explanation
+from cerec.run import Run
+
+K = 10
+
+
+def demo(
+    folder: Annotated[Path, typer.Option("--out", help="Where the run and the report go.")] = Path(
+        "demo-run"
+    ),
+    seed: Annotated[int, typer.Option(help="Same seed, same story.")] = 0,
+) -> None:
+    """Generate a small world, train on it, and explain one user's list.
+
+    Example: cerec demo --out demo-run
+    """
+    from cerec.data.synthetic import demo as make_world
+    from cerec.pipeline import train
+    from cerec.recommend.lines import popularity
+
+    data = make_world()
+    out.rule("[bold]cerec demo[/bold]: why was this recommended?")
+    out.print(
+        f"A made-up world of films: [bold]{len(data.users):,}[/bold] people, "
+        f"[bold]{len(data.items):,}[/bold] films, [bold]{len(data.interactions):,}[/bold] views, "
+        f"[bold]{len(data.triples):,}[/bold] facts ({', '.join(data.relations.names)})."
+    )
+    with progress() as bar:
+        task = bar.add_task("training", total=None, note="")
+
+        def show(row: dict[str, Any]) -> None:
+            bar.update(task, description=f"training the {row['phase']}", note=figures(row))
+
+        run = train(data, seed=seed, out=folder, force=True, on_row=show)
+    _show_training(run, popularity(run.split.train, len(data.items)))
+    user = _interesting_user(run)
+    _show_user(run, user)
+    explained = _show_explanations(run, user)
+    _show_why_not(run, user)
+    _show_coverage(run)
+    _show_next(run, folder, user, explained)
+
+
+def _show_training(run: Run, popular: Any) -> None:
+    from cerec.pipeline import final_figures
+
+    table = Table(title="Held-out items found (test part, mean over users)")
+    for name in ("recommender", "recall@20", "ndcg@20", "hr@20"):
+        table.add_column(name, justify="left" if name == "recommender" else "right")
+    lines = {"cerec": run.metrics, "most popular": final_figures(popular, run.split)}
+    for name, metrics in lines.items():
+        test = metrics["test"]
+        table.add_row(name, *(f"{test[m]:.3f}" for m in ("recall@20", "ndcg@20", "hr@20")))
+    out.print(table)
+    out.print(f"Trained in {run.meta['seconds']:.0f} s on this CPU.\n")
+
+
+def _interesting_user(run: Run) -> str:
+    """The first user, of those with a middling number of films, whose list explains shortly."""
+    counts = run.split.train.counts
+    order = np.argsort(np.abs(counts - np.median(counts)), kind="stable")
+    for row in order[:20].tolist():
+        user = run.data.users[row]
+        listed = run.recommend(user, k=3)
+        found = list(run.explain_many(((user, line.item) for line in listed), k=K))
+        if all(e.status == "verified" and e.size <= 2 for e in found):
+            return user
+    return run.data.users[int(order[0])]
+
+
+def _show_user(run: Run, user: str) -> None:
+    data = run.data
+    known = run.split.train.row(data.users.row(user)).tolist()
+    names = [data.items.name(i) for i in known]
+    liked = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    out.print(Panel(liked, title=f"{data.users.name(data.users.row(user))} watched"))
+    table = Table(title=f"and gets this top {K}")
+    for name in ("rank", "film", "what it is", "score"):
+        table.add_column(name, justify="right" if name in ("rank", "score") else "left")
+    for line in run.recommend(user, k=K):
+        table.add_row(str(line.rank), line.name, _summary(run, line.item), f"{line.score:.2f}")
+    out.print(table)
+
+
+def _summary(run: Run, item: str) -> str:
+    pairs = dict(reversed(run.attributes(item)))
+    entities = run.data.entities
+    shown = [pairs[r] for r in ("genre", "director", "decade") if r in pairs]
+    return ", ".join(entities.name(entities.row(a)) for a in shown)
+
+
+def _show_explanations(run: Run, user: str) -> list[Explanation]:
+    out.print("\n[bold]Why these?[/bold] The smallest changes that would have taken them out:")
+    found = []
+    for line in run.recommend(user, k=3):
+        found.append(run.explain(user, line.item, k=K))
+        out.print(found[-1])
+    return found
+
+
+def _show_why_not(run: Run, user: str) -> None:
+    out.print("[bold]And why not this one?[/bold]")
+    unlisted = run.recommend(user, k=K + 5)[-1]
+    out.print(run.explain(user, why_not=unlisted.item, k=K))
+
+
+def _show_coverage(run: Run) -> None:
+    started = time.perf_counter()
+    status: Counter[str] = Counter()
+    sizes: Counter[int] = Counter()
+    proposed = 0
+    for e in _all(run):
+        status[e.status] += 1
+        if e.status == "verified":
+            sizes[e.size] += 1
+            proposed += e.found_by == "proposer"
+    seconds = time.perf_counter() - started
+    total = sum(status.values())
+    table = Table(title=f"Every listed pair of the world, {total:,} explanations")
+    for name in ("outcome", "pairs", "share"):
+        table.add_column(name, justify="left" if name == "outcome" else "right")
+    for name, n in status.most_common():
+        table.add_row(name, f"{n:,}", f"{n / total:.1%}")
+    for size in sorted(sizes):
+        table.add_row(
+            f"  of {size} change{'s' * (size > 1)}",
+            f"{sizes[size]:,}",
+            f"{sizes[size] / total:.1%}",
+        )
+    table.add_row("  found by the agent's beam", f"{proposed:,}", f"{proposed / total:.1%}")
+    out.print(table)
+    out.print(f"{total / seconds:,.0f} explanations a second, each checked by re-scoring.\n")
+
+
+def _all(run: Run) -> Iterator[Explanation]:
+    pairs = list(run.listed_pairs(K))
+    with progress() as bar:
+        task = bar.add_task("explaining every list", total=len(pairs), note="")
+        for e in run.explain_many(pairs, k=K):
+            bar.advance(task)
+            yield e
+
+
+def _show_next(run: Run, folder: Path, user: str, explained: list[Explanation]) -> None:
+    item = explained[0].item
+    about = f"{folder} --user {user} --item {item}"
+    relation, attribute = run.attributes(item)[0]
+    out.print(
+        Panel(
+            f"cerec explain {about} --alternatives 3\n"
+            f"cerec what-if {about} --remove '{relation}={attribute}'\n"
+            f"cerec recommend {folder} --user {user}\n"
+            f"cerec serve {folder} --open          # the same as a page\n"
+            "cerec data check YOUR_FOLDER         # then: cerec train YOUR_FOLDER --out runs/mine",
+            title="Try next",
+        )
+    )

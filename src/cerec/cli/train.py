@@ -1,0 +1,195 @@
+"""`cerec train`, `cerec recommend`, `cerec evaluate`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+import typer
+from rich.table import Table
+
+from cerec.cli.console import out, print_json, progress, remark
+from cerec.config import RunConfig, apply_sets, parse, read_toml
+from cerec.errors import ConfigError
+from cerec.evaluate.ranking import PerUser, mean
+from cerec.files import replacing
+from cerec.run import Run, open_run
+
+RunFolder = Annotated[Path, typer.Argument(help="A run folder, made by `cerec train`.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+def read_config(
+    path: Path | None, sets: list[str], preset: dict[str, Any] | None = None
+) -> RunConfig:
+    """The settings of a file with `--set` on top."""
+    table = read_toml(path) if path else dict(preset or {})
+    return parse(RunConfig, apply_sets(table, sets))
+
+
+def train(
+    data: Annotated[str, typer.Argument(help="`demo`, `ml-100k`, or a folder of data.")],
+    out_folder: Annotated[Path, typer.Option("--out", help="Where the run folder goes.")],
+    config: Annotated[Path | None, typer.Option(help="Settings, a TOML file.")] = None,
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", help="One setting: section.key=value.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on after a kill.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a finished run.")] = False,
+    format: Annotated[str | None, typer.Option(help="kgat, recbole or tables.")] = None,
+) -> None:
+    """Train a recommender and the agent that explains it.
+
+    Example: cerec train demo --out runs/demo --set train.epochs=50
+    """
+    from cerec.data.load import load
+    from cerec.pipeline import train as fit
+
+    settings = read_config(config, sets or [])
+    dataset = load(data, format=format)
+    with progress() as bar:
+        task = bar.add_task("training", total=settings.train.epochs, note="")
+
+        def show(row: dict[str, Any]) -> None:
+            total = settings.train.epochs
+            if row["phase"] == "agent":
+                total = settings.train.agent_epochs
+            bar.update(
+                task,
+                description=f"training the {row['phase']}",
+                completed=row["epoch"],
+                total=total,
+                note=figures(row),
+            )
+
+        run = fit(
+            dataset, settings, seed=seed, out=out_folder, resume=resume, force=force, on_row=show
+        )
+    remark(f"saved {out_folder}; try: cerec recommend {out_folder} --user {run.data.users[0]}")
+    show_metrics(run)
+
+
+def figures(row: dict[str, Any]) -> str:
+    """The figures of a history row in a few words."""
+    names = ("loss", "reward", "recall@20", "ndcg@20")
+    return "  ".join(f"{n} {row[n]:.4f}" for n in names if isinstance(row.get(n), float))
+
+
+def show_metrics(run: Run) -> None:
+    """The table of a run's figures on the held-out parts."""
+    table = Table(title=f"{run.data.name}: held-out figures, mean over users")
+    table.add_column("part")
+    names = list(dict.fromkeys(n for part in run.metrics.values() for n in part))
+    for name in names:
+        table.add_column(name, justify="right")
+    for part, values in run.metrics.items():
+        cells = [values.get(n) for n in names]
+        table.add_row(part, *(f"{c:.4f}" if isinstance(c, float) else str(c) for c in cells))
+    out.print(table)
+
+
+def recommend(
+    run_folder: RunFolder,
+    user: Annotated[str | None, typer.Option(help="Whose list.")] = None,
+    items: Annotated[
+        str | None, typer.Option(help="Item ids, comma-separated: a list for somebody new.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", "--k", help="Length of the list.")] = 20,
+    everyone: Annotated[bool, typer.Option("--all", help="All users, to --out.")] = False,
+    out_file: Annotated[Path | None, typer.Option("--out", help="A .parquet or .csv file.")] = None,
+    json: Json = False,
+) -> None:
+    """Print or write recommendation lists.
+
+    Example: cerec recommend runs/demo --user u1 -k 10
+    """
+    run = open_run(run_folder)
+    if everyone:
+        if out_file is None:
+            raise ConfigError("--all needs --out FILE.parquet or FILE.csv")
+        write_all(run, k, out_file)
+        return
+    if (user is None) == (items is None):
+        raise ConfigError("give --user ID, or --items ID,ID for somebody new, or --all --out FILE")
+    listed = run.recommend(user, k) if user else run.recommend_for((items or "").split(","), k)
+    if json:
+        print_json([asdict(line) for line in listed])
+        return
+    table = Table(title=f"top {len(listed)} for {user or 'somebody new'}")
+    for name in ("rank", "item", "name", "score"):
+        table.add_column(name, justify="right" if name in ("rank", "score") else "left")
+    for line in listed:
+        table.add_row(str(line.rank), line.item, line.name, f"{line.score:.4f}")
+    out.print(table)
+
+
+def write_all(run: Run, k: int, path: Path) -> None:
+    """Every user's list as one table."""
+    if path.suffix not in (".parquet", ".csv"):
+        raise ConfigError(f"--out must end in .parquet or .csv, got {str(path)!r}")
+    users: list[str] = []
+    lines = []
+    with progress() as bar:
+        for user in bar.track(run.data.users, description="lists"):
+            listed = run.recommend(user, k)
+            users += [user] * len(listed)
+            lines += listed
+    frame = pl.DataFrame({"user": users, **{c: [getattr(x, c) for x in lines] for c in _COLUMNS}})
+    with replacing(path) as target:
+        if path.suffix == ".csv":
+            frame.write_csv(target)
+        else:
+            frame.write_parquet(target)
+    remark(f"wrote {len(frame):,} lines for {len(run.data.users):,} users to {path}")
+
+
+_COLUMNS = ("item", "name", "score", "rank")
+
+
+def evaluate(
+    run_folder: RunFolder,
+    part: Annotated[str, typer.Option(help="test or valid.")] = "test",
+    k: Annotated[str, typer.Option("--k", help="List lengths, comma-separated.")] = "20,40,60,80",
+    per_user: Annotated[Path | None, typer.Option(help="Figures per user, .parquet.")] = None,
+    json: Json = False,
+) -> None:
+    """Recall, NDCG, HR, precision, MRR and MAP on a held-out part, known items masked.
+
+    Example: cerec evaluate runs/demo --k 10,20 --per-user users.parquet
+    """
+    from cerec.pipeline import evaluate_run
+
+    if part not in ("test", "valid"):
+        raise ConfigError(f"--part must be test or valid, got {part!r}")
+    try:
+        lengths = sorted({int(x) for x in k.split(",")})
+    except ValueError:
+        raise ConfigError(f"--k takes whole numbers separated by commas, got {k!r}") from None
+    run = open_run(run_folder)
+    values = evaluate_run(run, part, lengths)
+    if per_user is not None:
+        if per_user.suffix != ".parquet":
+            raise ConfigError(f"--per-user must end in .parquet, got {str(per_user)!r}")
+        with replacing(per_user) as target:
+            pl.DataFrame({"user": run.data.users.ids, **values}).write_parquet(target)
+    means = mean(values)
+    if json:
+        print_json({"part": part, "users": users_with_value(values), **means})
+        return
+    table = Table(title=f"{run.data.name}, {part}: mean over {users_with_value(values):,} users")
+    table.add_column("K", justify="right")
+    names = list(dict.fromkeys(key.partition("@")[0] for key in means))
+    for name in names:
+        table.add_column(name, justify="right")
+    for length in lengths:
+        table.add_row(str(length), *(f"{means[f'{name}@{length}']:.4f}" for name in names))
+    out.print(table)
+
+
+def users_with_value(values: PerUser) -> int:
+    """How many users a mean is over."""
+    return int((~np.isnan(next(iter(values.values())))).sum())

@@ -1,0 +1,173 @@
+"""The whole pipeline on one page: data -> graph -> recommender and agent -> run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cerec.config import RunConfig, to_toml
+from cerec.data.dataset import Dataset
+from cerec.data.filters import apply
+from cerec.data.split import Split, split
+from cerec.errors import RunError
+from cerec.evaluate.ranking import PerUser, mean, per_user
+from cerec.files import read_json, write_json
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend.models import build
+from cerec.recommend.scorer import Scorer
+from cerec.recommend.topk import top_k_all, top_k_matrix
+from cerec.run import Run
+from cerec.training.checkpoint import drop_checkpoint
+from cerec.training.loop import Row, Trainer
+
+REPORTED = ("recall", "ndcg", "hr", "precision", "mrr")
+
+
+def train(
+    data: Dataset,
+    config: RunConfig | None = None,
+    *,
+    seed: int = 0,
+    out: str | Path | None = None,
+    resume: bool = False,
+    force: bool = False,
+    on_row: Callable[[Row], None] | None = None,
+) -> Run:
+    """Train a recommender and its agent on `data`.
+
+    With `out`, the run is written there and training leaves checkpoints, so that a killed one
+    goes on with `resume=True` and ends with the same numbers. An interrupt (Ctrl-C) ends with
+    the best recommender so far. Nothing held out enters graph, sampler or stopping: validation
+    decides when to stop, test is looked at once, at the end.
+    """
+    config = config or RunConfig()
+    folder = _prepare(out, data, config, seed, resume=resume, force=force)
+    started = time.perf_counter()
+    data, removed = apply(data, config.filters)
+    parts = split(data, config.split, seed=seed)
+    facts = Facts.build(data)
+    model = build(config.recommender, parts.train, facts, seed=seed)
+    trainer = Trainer(
+        model,
+        None,
+        parts.train,
+        facts,
+        config=config.train,
+        signals=config.signals,
+        seed=seed,
+        validate=lambda scorer: validation_figures(scorer, parts, config.train.metric),
+        on_row=on_row,
+        folder=folder / "checkpoint" if folder else None,
+    )
+    if resume:
+        trainer.resume()
+    finished = trainer.run()
+    scorer = model.scorer()
+    run = Run(
+        data,
+        parts,
+        scorer,
+        config=config,
+        seed=seed,
+        metrics=final_figures(scorer, parts),
+        history=trainer.progress.history,
+        meta={
+            "finished": finished,
+            "best_epoch": trainer.progress.stopper.best_epoch,
+            "seconds": round(time.perf_counter() - started, 2),
+            "removed": [str(r) for r in removed],
+        },
+    )
+    if folder:
+        run.write(folder)
+        if finished:
+            drop_checkpoint(folder / "checkpoint")
+    return run
+
+
+def _prepare(
+    out: str | Path | None,
+    data: Dataset,
+    config: RunConfig,
+    seed: int,
+    *,
+    resume: bool,
+    force: bool,
+) -> Path | None:
+    """The run folder, refusing to mix two trainings in one."""
+    if out is None:
+        return None
+    folder = Path(out)
+    asked = {"data": data.fingerprint, "config": to_toml(config), "seed": seed}
+    begun = folder / "begun.json"
+    if resume and begun.exists():
+        if read_json(begun) != asked:
+            raise RunError(
+                f"{folder}: was begun with other data, settings or seed; "
+                "resume with the same, or train into another folder"
+            )
+        return folder
+    if (folder / "run.json").exists() and not force:
+        raise RunError(f"{folder}: holds a finished run; choose another --out, or --force")
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder}: is a file; --out must be a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "run.json").unlink(missing_ok=True)
+    drop_checkpoint(folder / "checkpoint")
+    write_json(begun, asked)
+    return folder
+
+
+def lists(scorer: Scorer, known: Ragged, k: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Top-k lists of every user, known items left out; -1 where there are fewer."""
+    k = min(k, scorer.n_items)
+    if scorer.matrix is not None:
+        return top_k_matrix(scorer.matrix, known, k)
+    return top_k_all(scorer.user, scorer.item, known, k)
+
+
+def figures(
+    scorer: Scorer, known: Ragged, held_out: Ragged, ks: Sequence[int], metrics: Sequence[str]
+) -> PerUser:
+    """Metrics per user on a held-out part."""
+    rows = lists(scorer, known, max(ks))
+    return per_user(rows, held_out, [min(k, rows.shape[1]) for k in ks], metrics)
+
+
+def validation_figures(scorer: Scorer, parts: Split, metric: str) -> dict[str, float]:
+    """What early stopping looks at: recall and NDCG on the validation part."""
+    k = int(metric.partition("@")[2])
+    found = figures(scorer, parts.train, parts.valid, [k], ("recall", "ndcg"))
+    return dict(zip((f"recall@{k}", f"ndcg@{k}"), mean(found).values(), strict=True))
+
+
+def known_before(parts: Split, part: str) -> Ragged:
+    """What is masked when a part is ranked: train, and for test the validation part too."""
+    if part == "valid":
+        return parts.train
+    user = np.concatenate([parts.train.row_of(), parts.valid.row_of()])
+    item = np.concatenate([parts.train.indices, parts.valid.indices])
+    return Ragged.from_pairs(user, item, len(parts.train))
+
+
+def evaluate_run(
+    run: Run, part: str, ks: Sequence[int], metrics: Sequence[str] = REPORTED
+) -> PerUser:
+    """Metrics per user of a run on its validation or test part."""
+    held_out = run.split.valid if part == "valid" else run.split.test
+    return figures(run.scorer, known_before(run.split, part), held_out, ks, metrics)
+
+
+def final_figures(scorer: Scorer, parts: Split, k: int = 20) -> dict[str, dict[str, float]]:
+    """Validation and test figures of a finished recommender; a part without items is left out."""
+    out = {}
+    for part, held_out in (("valid", parts.valid), ("test", parts.test)):
+        if held_out.size:
+            values = figures(scorer, known_before(parts, part), held_out, [k], REPORTED)
+            out[part] = {**mean(values), "users": int((held_out.counts > 0).sum())}
+    return out

@@ -1,0 +1,217 @@
+"""A finished recommender with its data: recommend, explain, save. The pipeline is in `pipeline`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.config import RunConfig, parse, read_toml, to_toml
+from cerec.data.dataset import Dataset
+from cerec.data.split import Split
+from cerec.data.store import read_dataset, write_dataset
+from cerec.errors import ConfigError
+from cerec.explain.explainer import Explainer
+from cerec.explain.explanation import Explanation, WhatIf
+from cerec.files import read_arrays, replacing, write_arrays, write_json
+from cerec.graph.ckg import Ckg
+from cerec.graph.facts import Facts
+from cerec.recommend.scorer import Scorer, rank_of, top_k
+from cerec.runfolder import (
+    FORMAT,
+    read_facts,
+    read_history,
+    read_split,
+    scorer_arrays,
+    scorer_from,
+    split_arrays,
+    versions,
+    write_history,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """One line of a list; rank 1 is best."""
+
+    item: str
+    name: str
+    score: float
+    rank: int
+
+
+class Run:
+    """Data, split, scores and agent of one training, or around a recommender made elsewhere.
+
+    Ids in and out are the data's own. Items a user has in the train part are known and never
+    recommended; the validation and test parts stay the future.
+    """
+
+    def __init__(
+        self,
+        data: Dataset,
+        split: Split,
+        scorer: Scorer,
+        *,
+        config: RunConfig | None = None,
+        seed: int = 0,
+        vectors: NDArray[np.float32] | None = None,
+        metrics: Mapping[str, Any] | None = None,
+        history: Sequence[Mapping[str, Any]] = (),
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.data, self.split, self.scorer = data, split, scorer
+        self.config = config or RunConfig()
+        self.seed = seed
+        self.vectors = vectors
+        """Node vectors of the trained agent; None when there is none."""
+        self.metrics = dict(metrics or {})
+        self.history = [dict(row) for row in history]
+        self.meta = dict(meta or {})
+
+    def __repr__(self) -> str:
+        figures = ", ".join(f"{k} {v:.4f}" for k, v in list(self._test_figures().items())[:2])
+        return f"Run({self.data!r}, seed {self.seed}{', ' + figures if figures else ''})"
+
+    def _test_figures(self) -> dict[str, float]:
+        test = self.metrics.get("test", {})
+        return {k: v for k, v in test.items() if isinstance(v, float)}
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known of each item."""
+        return Facts.build(self.data)
+
+    @cached_property
+    def ckg(self) -> Ckg:
+        """The collaborative knowledge graph of the train part."""
+        return Ckg.build(self.data, self.split.train)
+
+    @cached_property
+    def explainer(self) -> Explainer:
+        """Answers why, why not and what if."""
+        return Explainer(self.data, self.split.train, self.facts, self.scorer)
+
+    def recommend(self, user: object, k: int = 20) -> list[Recommendation]:
+        """The first k unknown items; the whole catalogue when k is larger."""
+        row = self.data.users.row(user)
+        return self._listed(self.scorer.scores(row), _positive(k), self.split.train.row(row))
+
+    def recommend_for(self, items: Iterable[object], k: int = 20) -> list[Recommendation]:
+        """A list for someone who is not in the data, known only by a few items (fold-in)."""
+        from cerec.recommend.foldin import add_user
+
+        rows = np.unique([self.data.items.row(i) for i in items]).astype(np.int32)
+        scorer, user = add_user(self.scorer, rows, l2=self.config.recommender.l2)
+        return self._listed(scorer.scores(user), _positive(k), rows)
+
+    def _listed(
+        self, scores: NDArray[np.float64], k: int, known: NDArray[np.int32]
+    ) -> list[Recommendation]:
+        items = self.data.items
+        return [
+            Recommendation(items[i], items.name(i), float(scores[i]), rank)
+            for rank, i in enumerate(top_k(scores, k, known).tolist(), start=1)
+        ]
+
+    def explain(
+        self, user: object, item: object = None, k: int = 20, **options: Any
+    ) -> Explanation:
+        """Why `item` is in the list, as the smallest change that takes it out.
+
+        Options: see `cerec.explain.explainer.Explainer.explain`.
+        """
+        return self.explainer.explain(user, item, k=k, **options)
+
+    def explain_many(
+        self, pairs: Iterable[tuple[object, object]], k: int = 20, **options: Any
+    ) -> Iterator[Explanation]:
+        """Explanations in the order of the pairs, computed in batches."""
+        return self.explainer.explain_many(pairs, k=k, **options)
+
+    def what_if(
+        self, user: object, item: object, attributes: Iterable[tuple[str, str]], k: int = 20
+    ) -> WhatIf:
+        """Score, rank and list had the item had exactly these (relation, attribute) pairs."""
+        return self.explainer.what_if(user, item, attributes, k=k)
+
+    def rescore(self, user: object, item: object, attributes: Iterable[tuple[str, str]]) -> float:
+        """f(u, i | A): the score had the item had exactly these (relation, attribute) pairs."""
+        return self.explainer.rescore(user, item, attributes)
+
+    def attributes(self, item: object) -> list[tuple[str, str]]:
+        """The item's (relation, attribute) pairs."""
+        return self.explainer.attributes(item)
+
+    def rank(self, user: object, item: object) -> int:
+        """Rank of an item among all the user does not know."""
+        row = self.data.users.row(user)
+        scores = self.scorer.scores(row)
+        return rank_of(scores, self.data.items.row(item), self.split.train.row(row))
+
+    def listed_pairs(self, k: int = 20) -> Iterator[tuple[str, str]]:
+        """Every user with every item of their list, in order."""
+        for user in range(len(self.data.users)):
+            known = self.split.train.row(user)
+            for item in top_k(self.scorer.scores(user), k, known).tolist():
+                yield self.data.users[user], self.data.items[item]
+
+    def save(self, folder: str | Path) -> Path:
+        """Write everything to a folder that `cerec.open` reads; replaces what stood there."""
+        path = Path(folder)
+        with replacing(path) as new:
+            new.mkdir()
+            self.write(new)
+        return path
+
+    def write(self, folder: Path) -> None:
+        """Write the files of the run into an existing folder, `run.json` last."""
+        write_dataset(self.data, folder)
+        (folder / "config.toml").write_text(to_toml(self.config), encoding="utf-8")
+        write_arrays(folder / "split.safetensors", split_arrays(self.split))
+        arrays = scorer_arrays(self.scorer)
+        if self.vectors is not None:
+            arrays["agent.vectors"] = self.vectors
+        write_arrays(folder / "model.safetensors", arrays)
+        write_history(folder / "history.csv", self.history)
+        write_json(folder / "run.json", self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "versions": versions(),
+            "seed": self.seed,
+            "data": {"name": self.data.name, "fingerprint": self.data.fingerprint},
+            "scorer": {"pooling": self.scorer.pooling, "fidelity": self.scorer.fidelity},
+            "metrics": self.metrics,
+            "meta": self.meta,
+        }
+
+
+def open_run(folder: str | Path) -> Run:
+    """The run in a folder written by `Run.save` or `cerec train`."""
+    path = Path(folder)
+    facts = read_facts(path)
+    arrays = read_arrays(path / "model.safetensors")
+    return Run(
+        read_dataset(path),
+        read_split(path / "split.safetensors"),
+        scorer_from(arrays, facts["scorer"], path / "model.safetensors"),
+        config=parse(RunConfig, read_toml(path / "config.toml")),
+        seed=facts["seed"],
+        vectors=arrays.get("agent.vectors"),
+        metrics=facts["metrics"],
+        history=read_history(path / "history.csv"),
+        meta=facts["meta"],
+    )
+
+
+def _positive(k: int) -> int:
+    if k < 1:
+        raise ConfigError(f"k must be at least 1, got {k}")
+    return k

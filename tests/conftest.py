@@ -1,0 +1,34 @@
+"""Fixtures shared by the suite: a small trained run, made once."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from cerec.data.synthetic import make_world
+from cerec.pipeline import train
+from cerec.run import Run
+from worlds import QUICK, SMALL
+
+settings.register_profile(
+    "cerec", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("cerec")
+
+
+@pytest.fixture(scope="session")
+def small_run() -> Run:
+    """A run on a small world, a few epochs."""
+    return train(make_world(SMALL, seed=1), QUICK, seed=3)
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real data sets; tests that need it are skipped where it is not given."""
+    folder = os.environ.get("CEREC_DATA", "")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("set CEREC_DATA to the folder of real data sets to run this test")
+    return Path(folder)

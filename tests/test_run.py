@@ -1,0 +1,111 @@
+"""A run: train, recommend, explain, save, open, resume."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cerec
+from cerec.data.synthetic import make_world
+from cerec.errors import ConfigError, RunError, UnknownIdError
+from worlds import QUICK, SMALL
+
+
+def test_lists_hold_unknown_items_in_order(small_run: cerec.Run) -> None:
+    run = small_run
+    user = run.data.users[0]
+    known = {run.data.items[i] for i in run.split.train.row(0)}
+    listed = run.recommend(user, k=1000)  # more than there are: the whole catalogue
+    assert [line.rank for line in listed] == list(range(1, len(run.data.items) - len(known) + 1))
+    assert known.isdisjoint(line.item for line in listed)
+    scores = [line.score for line in listed]
+    assert scores == sorted(scores, reverse=True)
+    assert all(run.rank(user, line.item) == line.rank for line in listed)
+
+
+def test_bad_questions_are_told(small_run: cerec.Run) -> None:
+    with pytest.raises(UnknownIdError, match="unknown user 'u01x'; did you mean 'u01'"):
+        small_run.recommend("u01x")
+    with pytest.raises(ConfigError, match="k must be at least 1, got 0"):
+        small_run.recommend(small_run.data.users[0], k=0)
+
+
+def test_every_listed_pair_is_answered_and_checked(small_run: cerec.Run) -> None:
+    run = small_run
+    pairs = list(run.listed_pairs(k=5))
+    found = list(run.explain_many(pairs, k=5))
+    assert [(e.user, e.item) for e in found] == pairs
+    verified = [e for e in found if e.status == "verified"]
+    assert len(verified) > 0.9 * len(found)
+    for e in verified[:60]:
+        _check_slowly(run, e)
+
+
+def _check_slowly(run: cerec.Run, e: cerec.Explanation) -> None:
+    """Rank by rank, from nothing but `rescore` and `recommend`."""
+    attributes = set(run.attributes(e.item))
+    for change in e.changes:
+        if change.before is not None:
+            attributes.remove((change.relation, change.before))
+        if change.after is not None:
+            attributes.add((change.relation, change.after))
+    assert run.rescore(e.user, e.item, attributes) == e.score_after
+    others = [r for r in run.recommend(e.user, k=10_000) if r.item != e.item]
+    row = run.data.items.row
+    ahead = sum((-r.score, row(r.item)) < (-e.score_after, row(e.item)) for r in others)
+    assert ahead + 1 == e.rank_after > e.k
+    assert others[e.k - 1].item == e.replacement
+    assert others[e.k - 1].score == e.cutoff
+
+
+def test_save_and_open_change_nothing(small_run: cerec.Run, tmp_path: Path) -> None:
+    small_run.save(tmp_path / "run")
+    again = cerec.open(tmp_path / "run")
+    user = small_run.data.users[3]
+    listed = small_run.recommend(user, k=5)
+    assert again.recommend(user, k=5) == listed
+    one, two = (r.explain(user, listed[0].item, k=5) for r in (small_run, again))
+    assert replace(one, seconds=0.0) == replace(two, seconds=0.0)
+    assert again.metrics == small_run.metrics
+    assert again.config == small_run.config
+    assert again.history == small_run.history
+    assert not list(tmp_path.rglob("*.pkl"))
+
+
+def test_same_seed_same_numbers(small_run: cerec.Run) -> None:
+    again = cerec.train(small_run.data, QUICK, seed=3)
+    assert again.metrics == small_run.metrics
+    assert np.array_equal(again.scorer.item, small_run.scorer.item)
+    assert cerec.train(small_run.data, QUICK, seed=4).metrics != small_run.metrics
+
+
+def test_folders_that_are_no_runs(tmp_path: Path, small_run: cerec.Run) -> None:
+    with pytest.raises(RunError, match="no such folder; make a run with: cerec train"):
+        cerec.open(tmp_path / "none")
+    with pytest.raises(RunError, match="is not a run folder"):
+        cerec.open(tmp_path)
+    folder = small_run.save(tmp_path / "run")
+    facts = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**facts, "format": 0}))
+    with pytest.raises(RunError, match="not format 1"):
+        cerec.open(folder)
+
+
+def test_a_finished_run_is_not_overwritten(tmp_path: Path) -> None:
+    data = make_world(SMALL, seed=1)
+    cerec.train(data, QUICK, out=tmp_path / "run")
+    with pytest.raises(RunError, match="holds a finished run; choose another --out, or --force"):
+        cerec.train(data, QUICK, out=tmp_path / "run")
+    with pytest.raises(RunError, match="other data, settings or seed"):
+        cerec.train(data, QUICK, out=tmp_path / "run", seed=9, resume=True)
+
+
+def test_somebody_new_gets_a_list(small_run: cerec.Run) -> None:
+    known = [small_run.data.items[i] for i in small_run.split.train.row(5)]
+    listed = small_run.recommend_for(known, k=10)
+    assert len(listed) == 10
+    assert set(known).isdisjoint(line.item for line in listed)
