@@ -11,7 +11,8 @@ from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.base import Recommender
-from cerec.recommend.compared import kgat, neumf
+from cerec.recommend.compared import kgat, kgpolicy, neumf
+from cerec.recommend.compared.kgpolicy_sampler import KGPolicyConfig
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +55,12 @@ SYSTEMS: Mapping[str, System] = {
         kgat.KGATConfig,
         kgat.AUTHORS,
         lambda config, m: kgat.KGAT(config, m.known, m.facts, m.graph, seed=m.seed),
+    ),
+    "kgpolicy": System(
+        "KGPolicy",
+        KGPolicyConfig,
+        kgpolicy.AUTHORS,
+        lambda config, m: kgpolicy.KGPolicy(config, m.known, m.facts, m.graph, seed=m.seed),
     ),
 }
 

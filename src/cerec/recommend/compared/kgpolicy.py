@@ -1,0 +1,101 @@
+"""KGPolicy (Wang et al., 2020): BPR-MF with negatives from a policy over the knowledge graph.
+
+Recommender and sampler learn in turn: the sampler explores from each liked item to a negative,
+the recommender takes a BPR step on it, the sampler a REINFORCE step on how hard and how close
+its finds were. `KGPolicySampler` alone serves any other recommender. The recommender is this
+project's BPR-MF (Adagrad), pre-trained with uniform negatives as the authors do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cerec.graph.ckg import Ckg
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend.base import NegativeSampler, Rows, SwapSampler, Vectors
+from cerec.recommend.bpr import PairFactorisation
+from cerec.recommend.compared.kgpolicy_sampler import KGPolicyConfig, KGPolicySampler
+from cerec.recommend.compared.weights import State, fetch
+from cerec.recommend.config import RecommenderConfig
+from cerec.recommend.scorer import Scorer
+
+AUTHORS = KGPolicyConfig(
+    neighbours=64,
+    random=64,
+    keep=32,
+    greedy=True,
+    heat=1.0,
+    policy_rate=1e-4,
+    update=1024,
+    dropout=0.5,
+    start="random",
+    batch=1024,
+    pretrain=100,
+)
+"""The authors' released settings of the policy (400 epochs)."""
+
+
+class KGPolicy:
+    """KGPolicy as a `Recommender`: the negatives are its own, those handed in serve the start."""
+
+    def __init__(
+        self, config: KGPolicyConfig, known: Ragged, facts: Facts, graph: Ckg, *, seed: int
+    ) -> None:
+        self.config = config
+        self.model = PairFactorisation(
+            RecommenderConfig(
+                model="bpr",
+                vectors="id",
+                dim=config.dim,
+                learning_rate=config.learning_rate,
+                l2=config.l2,
+                batch=config.batch,
+            ),
+            known,
+            facts,
+            seed=seed,
+        )
+        self.sampler = KGPolicySampler(config, graph, known, seed=seed)
+        self._epochs = 0
+
+    def epoch(
+        self,
+        user: Rows,
+        item: Rows,
+        negatives: NegativeSampler,
+        *,
+        rng: np.random.Generator,
+        swaps: SwapSampler | None = None,
+    ) -> float:
+        """See `Recommender.epoch`; pre-trains on `negatives` at first. No use for `swaps`."""
+        del swaps
+        if self._epochs == 0:
+            for _ in range(self.config.pretrain):
+                self.model.epoch(user, item, negatives, rng=rng)
+        loss = self.model.epoch(user, item, self.sampler, rng=rng)
+        self.sampler.refresh()
+        self._epochs += 1
+        return loss
+
+    def factors(self) -> tuple[Vectors, Vectors]:
+        """See `Recommender.factors`."""
+        return self.model.factors()
+
+    def scorer(self) -> Scorer:
+        """Scores of the recommender; the effects of values are to be fitted."""
+        return self.model.scorer()
+
+    def state(self) -> State:
+        """See `Recommender.state`."""
+        own = {f"model.{k}": v for k, v in self.model.state().items()}
+        sampler = {f"sampler.{k}": v for k, v in self.sampler.state().items()}
+        return own | sampler | {"epochs": np.array([self._epochs], np.float32)}
+
+    def load_state(self, state: State) -> None:
+        """See `Recommender.load_state`."""
+        for part in (self.model, self.sampler):
+            prefix = "model." if part is self.model else "sampler."
+            mine = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
+            part.load_state(mine)
+        self._epochs = int(fetch(state, "epochs", (1,)))
