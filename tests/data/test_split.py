@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset, Interactions, Triples
 from cerec.data.ids import IdTable
-from cerec.data.split import Split, SplitConfig, split
+from cerec.data.split import Split, SplitConfig, split, with_parts
 from cerec.errors import ConfigError, DataError
 
 
@@ -157,3 +157,15 @@ def test_parts_are_disjoint_complete_and_independent_of_row_order(data, method, 
 def test_seeds_differ() -> None:
     data = dataset([(u, k) for u in range(4) for k in range(12)])
     assert not split(data, seed=0).test.equals(split(data, seed=1).test)
+
+
+@settings(deadline=None)
+@given(tables(), METHODS)
+def test_parts_written_into_the_data_are_found_again(data, method) -> None:
+    parts = split(data, SplitConfig(method=method), seed=0)
+    marked = with_parts(data, parts)
+    assert len(marked.interactions) == len(data.interactions)
+    again = split(marked, SplitConfig(method="given", carve=0), seed=1)
+    assert again.train.equals(parts.train)
+    assert again.valid.equals(parts.valid)
+    assert again.test.equals(parts.test)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -85,6 +85,19 @@ def split(data: Dataset, config: SplitConfig | None = None, *, seed: int) -> Spl
     else:
         part = _drawn(user, first, table, len(data.users), method, config, seed)
     return Split(*(_part(user, item, part == p, len(data.users)) for p in (TRAIN, VALID, TEST)))
+
+
+def with_parts(data: Dataset, parts: Split) -> Dataset:
+    """The data with every interaction marked by its part; what is in none is left out."""
+    table, width = data.interactions, max(len(data.items), 1)
+    key = table.user.astype(np.int64) * width + table.item
+    part = np.full(len(table), -1, np.int8)
+    for code, rows in ((TRAIN, parts.train), (VALID, parts.valid), (TEST, parts.test)):
+        part[np.isin(key, rows.row_of().astype(np.int64) * width + rows.indices)] = code
+    keep = part >= 0
+    columns = (table.user, table.item, table.rating, table.time, part)
+    kept = Interactions(*(None if c is None else c[keep] for c in columns))  # type: ignore[arg-type]
+    return replace(data, interactions=kept)
 
 
 def _distinct(

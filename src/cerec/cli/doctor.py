@@ -1,0 +1,182 @@
+"""`cerec doctor`: is everything here, and does it work?"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from cerec import __version__
+from cerec.cli.console import out, print_json
+from cerec.data.cache import cache_folder
+from cerec.data.check import check
+from cerec.data.split import Split, split
+from cerec.data.synthetic import WorldConfig, make_world
+from cerec.errors import CerecError
+from cerec.graph.ckg import Ckg
+from cerec.graph.facts import Facts
+from cerec.recommend.scorer import Scorer, rank_of, top_k
+from cerec.threads import kernel_threads
+
+CORE = ("torch", "numpy", "scipy", "numba", "polars", "safetensors", "typer", "rich")
+OPTIONAL = {
+    "fastapi": "serve",
+    "uvicorn": "serve",
+    "matplotlib": "plots",
+    "pandas": "frames of pandas",
+    "implicit": "adapter of implicit",
+}
+
+
+def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Show versions, threads, memory and optional parts, and run a short self-test.
+
+    Example: cerec doctor
+    """
+    facts = {**_environment(), "self_test": self_test()}
+    if json:
+        print_json(facts)
+    else:
+        _show(facts)
+    failed = [t for t in facts["self_test"] if not t["ok"]]
+    if failed:
+        raise CerecError(
+            f"self-test failed at {failed[0]['step']!r}: {failed[0]['error']}; install the tested "
+            "versions with constraints.txt"
+        )
+
+
+def _environment() -> dict[str, Any]:
+    return {
+        "cerec": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": {name: _version(name) for name in CORE},
+        "optional": {name: _version(name) for name in OPTIONAL},
+        "threads": {
+            "cores": len(os.sched_getaffinity(0)),
+            "kernels": kernel_threads(),
+            "torch": torch.get_num_threads(),
+        },
+        "memory_gb": _memory(Path("/proc/meminfo")),
+        "cache": str(cache_folder()),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _memory(meminfo: Path) -> dict[str, float | None]:
+    """Total and free memory, where the system tells."""
+    lines = meminfo.read_text().splitlines() if meminfo.exists() else []
+    table = dict(line.split(":", 1) for line in lines if ":" in line)
+
+    def gigabytes(key: str) -> float | None:
+        return round(int(table[key].split()[0]) / 2**20, 1) if key in table else None
+
+    return {"total": gigabytes("MemTotal"), "available": gigabytes("MemAvailable")}
+
+
+def self_test() -> list[dict[str, Any]]:
+    """Generate a small world, split it, build its graph, rank: each step's outcome and seconds."""
+    state: dict[str, Any] = {}
+    outcomes = []
+    for step, work in _STEPS.items():
+        start = time.perf_counter()
+        try:
+            work(state)
+            error = None
+        except Exception as problem:  # any failure is a finding here
+            error = f"{type(problem).__name__}: {problem}"
+        seconds = round(time.perf_counter() - start, 3)
+        outcomes.append({"step": step, "ok": error is None, "seconds": seconds, "error": error})
+        if error:
+            break
+    return outcomes
+
+
+def _generate(state: dict[str, Any]) -> None:
+    config = WorldConfig(users=60, items=80, interactions=900)
+    state["data"] = make_world(config, seed=0)
+    if not check(state["data"]).usable:
+        raise RuntimeError("the generated data cannot be used")
+
+
+def _part(state: dict[str, Any]) -> None:
+    parts: Split = split(state["data"], seed=0)
+    if parts.train.size + parts.valid.size + parts.test.size != len(state["data"].interactions):
+        raise RuntimeError("the parts do not add up")
+    state["parts"] = parts
+
+
+def _link(state: dict[str, Any]) -> None:
+    state["facts"] = Facts.build(state["data"])
+    graph = Ckg.build(state["data"], state["parts"].train)
+    if graph.adjacency.size != 2 * _edges(graph):
+        raise RuntimeError("the graph is not symmetric")
+
+
+def _edges(graph: Ckg) -> int:
+    low, high = np.minimum(graph.head, graph.tail), np.maximum(graph.head, graph.tail)
+    return len(np.unique(low.astype(np.int64) * graph.n_nodes + high))
+
+
+def _rank(state: dict[str, Any]) -> None:
+    facts: Facts = state["facts"]
+    rng = np.random.default_rng(0)
+    user, item, effect = (
+        rng.normal(size=(n, 8)).astype(np.float32) for n in (60, 80, facts.n_values)
+    )
+    scorer = Scorer(user=user, item=item, effect=effect, effect_user=user, pooling="mean")
+    seen = state["parts"].train.row(0)
+    scores = scorer.scores(0)
+    best = top_k(scores, 5, seen)
+    if [rank_of(scores, int(i), seen) for i in best] != [1, 2, 3, 4, 5]:
+        raise RuntimeError("ranks and list disagree")
+    own = facts.of_item.row(int(best[0]))
+    if scorer.rescore(0, int(best[0]), own, facts) != scores[best[0]]:
+        raise RuntimeError("an unchanged item changed its score")
+
+
+_STEPS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "generate a world": _generate,
+    "split it": _part,
+    "build its graph": _link,
+    "score and rank": _rank,
+}
+
+
+def _show(facts: dict[str, Any]) -> None:
+    table = Table(show_header=False)
+    table.add_column()
+    table.add_column(overflow="fold")
+    for name in ("cerec", "python", "platform"):
+        table.add_row(name, Text(facts[name]))
+    for name, found in facts["packages"].items():
+        table.add_row(name, Text(found or "missing", style="" if found else "bold red"))
+    for name, found in facts["optional"].items():
+        table.add_row(f"{name} ({OPTIONAL[name]})", Text(found or "not installed (optional)"))
+    threads, memory = facts["threads"], facts["memory_gb"]
+    table.add_row(
+        "threads", f"{threads['cores']} cores, {threads['kernels']} for kernels (CEREC_THREADS)"
+    )
+    table.add_row("memory", f"{memory['available']} of {memory['total']} GB available")
+    table.add_row("cache", Text(facts["cache"]))
+    out.print(table)
+    for test in facts["self_test"]:
+        mark = Text("ok    ", style="green") if test["ok"] else Text("failed", style="bold red")
+        out.print(mark, Text(f" {test['step']} ({test['seconds']:.2f} s)"), sep="")

@@ -1,0 +1,154 @@
+"""`cerec data`: what people and programs get to see."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cerec.cli.data import app, read_options
+from cerec.errors import CerecError, ConfigError, DataError
+
+REAL = Path(os.environ.get("CEREC_DATA", "no-such-folder"))
+
+
+@pytest.fixture(autouse=True)
+def _aside(tmp_path, monkeypatch):
+    monkeypatch.setenv("CEREC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def run(*arguments):
+    """Exit code 0 and the output, or the error a user's mistake raised."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    if isinstance(result.exception, CerecError):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def report(*arguments):
+    return json.loads(run("check", *arguments, "--json"))
+
+
+def kgat(folder: Path, *, train: str, test: str) -> Path:
+    """A small folder: three users, four items, one relation."""
+    folder.mkdir()
+    (folder / "train.txt").write_text(train)
+    (folder / "test.txt").write_text(test)
+    (folder / "kg_final.txt").write_text("0 0 4\n1 0 4\n2 0 5\n3 0 5\n")
+    names = "\n".join(f"i{k} {k}" for k in range(4))
+    (folder / "item_list.txt").write_text(f"org_id remap_id\n{names}\n")
+    return folder
+
+
+TRAIN, TEST = "0 0 1\n1 1 2\n2 3\n", "0 2\n1 3\n2 0\n"
+
+
+def test_people_see_figures_degrees_relations_and_remarks() -> None:
+    text = run("check", "demo")
+    for wanted in ("600", "30,000", "items of a user", "genre", "largest relations"):
+        assert wanted in text
+
+
+def test_programs_get_the_same_as_json() -> None:
+    found = report("demo")
+    assert found["usable"] is True
+    assert found["figures"]["users"] == 600
+    assert found["relations"][0]["name"] == "actor"
+
+
+def test_a_clean_folder_has_no_overlap(tmp_path) -> None:
+    found = report(kgat(tmp_path / "clean", train=TRAIN, test=TEST))
+    assert not [f for f in found["findings"] if f["kind"] == "leak"]
+    assert found["figures"]["train_pairs"] == 5
+
+
+def test_test_lines_appended_to_train_are_a_leak(tmp_path) -> None:
+    folder = kgat(tmp_path / "leaking", train=TRAIN + TEST, test=TEST)
+    leak = next(f for f in report(folder)["findings"] if f["kind"] == "leak")
+    assert (leak["severity"], leak["count"], leak["share"]) == ("warning", 3, 1.0)
+    assert "in both train and test" in run("check", folder)
+
+
+def test_a_user_without_train_items_is_named(tmp_path) -> None:
+    folder = kgat(tmp_path / "late", train="0 0 1\n1 1 2\n", test=TEST)
+    found = next(f for f in report(folder)["findings"] if f["kind"] == "users_without_train")
+    assert found["examples"] == ["2"]
+
+
+def test_filters_may_be_tried_out() -> None:
+    found = report("demo", "--set", "filter.k_core=20")
+    assert found["figures"]["users"] < 600
+    assert any("20-core" in note for note in found["notes"])
+
+
+def test_a_filter_that_leaves_nothing_makes_the_data_unusable() -> None:
+    with pytest.raises(DataError, match="cannot be used: There is not a single interaction"):
+        run("check", "demo", "--set", "filter.k_core=1000")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["check", "no/such/folder"], "no such folder"),
+        (["check", "demo", "--set", "filter.kcore=3"], "did you mean 'k_core'"),
+        (["check", "demo", "--set", "filter.k_core=few"], "whole number"),
+        (["check", "demo", "--option", "train"], "NAME=VALUE"),
+        (["get", "ml-25m"], "'ml-100k' can be had"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(arguments, says) -> None:
+    with pytest.raises(CerecError, match=says) as caught:
+        run(*arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_options_of_readers() -> None:
+    assert read_options(["train=a=b.txt"]) == {"train": "a=b.txt"}
+    with pytest.raises(ConfigError, match="NAME=VALUE"):
+        read_options(["=x"])
+
+
+@pytest.mark.parametrize("command", ["check", "get"])
+def test_help_has_an_example(command) -> None:
+    assert "Example: cerec data" in run(command, "--help")
+
+
+README = {
+    "ml-1m": (6039, 3171, 784196, 11555, 21, 434166),
+    "amazon-beauty": (22363, 12101, 198502, 108873, 5, 1115330),
+    "last-fm": (23566, 48123, 1542856, 58266, 9, 464567),
+    "yelp2018-partial": (45919, 45538, 364300, 1772, 42, 869603),
+    "alibaba-ifashion": (114737, 30040, 1781093, 59156, 51, 279155),
+}
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not REAL.is_dir(), reason="CEREC_DATA names no folder")
+@pytest.mark.parametrize("name", README)
+def test_real_data_has_its_published_figures(name) -> None:
+    found = report(REAL / name)
+    kinds = ("users", "items", "interactions", "entities", "relations", "triples")
+    assert tuple(found["figures"][k] for k in kinds) == README[name]
+    findings = {f["kind"]: f for f in found["findings"]}
+    assert "leak" not in findings
+    if name == "last-fm":
+        assert findings["users_without_train"]["count"] == 170
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not REAL.is_dir(), reason="CEREC_DATA names no folder")
+def test_real_data_with_test_lines_in_train_leaks(tmp_path) -> None:
+    source, folder = REAL / "last-fm", tmp_path / "last-fm"
+    folder.mkdir()
+    for path in source.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    with (folder / "train.txt").open("ab") as train:
+        lines = (source / "test.txt").read_bytes().splitlines(keepends=True)
+        train.writelines(lines[:100])
+    leak = next(f for f in report(folder)["findings"] if f["kind"] == "leak")
+    assert leak["count"] == sum(len(set(line.split()[1:])) for line in lines[:100])
