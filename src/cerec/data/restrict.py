@@ -58,6 +58,11 @@ def _keep(table: IdTable, mask: Mask | None) -> tuple[IdTable, NDArray[np.int64]
     return smaller, row
 
 
+def _rising(row: NDArray[np.int64]) -> bool:
+    """True if what is kept keeps its order, so that nothing needs sorting."""
+    return bool((np.diff(row[row >= 0]) > 0).all())
+
+
 def _interactions(
     table: Interactions,
     user_row: NDArray[np.int64],
@@ -67,8 +72,8 @@ def _interactions(
     user, item = user_row[table.user], item_row[table.item]
     keep = (user >= 0) & (item >= 0)
     rows = np.flatnonzero(keep if mask is None else keep & mask)
-    time = np.zeros(len(table)) if table.time is None else table.time
-    rows = rows[np.lexsort((time[rows], item[rows], user[rows]))]
+    if not (_rising(user_row) and _rising(item_row)):
+        rows = rows[np.lexsort((rows, item[rows], user[rows]))]
     return Interactions(
         user[rows].astype(np.int32),
         item[rows].astype(np.int32),
@@ -88,7 +93,8 @@ def _triples(
     relation = relation_row[table.relation]
     keep = (head >= 0) & (tail >= 0) & (relation >= 0)
     rows = np.flatnonzero(keep if mask is None else keep & mask)
-    rows = rows[np.lexsort((tail[rows], relation[rows], head[rows]))]
+    if not (_rising(node_row) and _rising(relation_row)):
+        rows = rows[np.lexsort((tail[rows], relation[rows], head[rows]))]
     return Triples(*(column[rows].astype(np.int32) for column in (head, relation, tail)))
 
 

@@ -107,6 +107,8 @@ def _distinct(
     the earliest part when `by_part`, then of the earliest time.
     """
     key = table.user.astype(np.int64) * max(n_items, 1) + table.item
+    if (np.diff(key) > 0).all():
+        return table.user.astype(np.int64), table.item.astype(np.int64), np.arange(len(table))
     zero = np.zeros(len(table), np.int8)
     time = zero if table.time is None else table.time
     part = table.part if by_part and table.part is not None else zero
