@@ -31,6 +31,19 @@ SMALL: dict[str, tuple[dict[str, Any], int]] = {
     "neumf": ({"dim": 8, "layers": (16, 8), "batch": 32, "learning_rate": 0.01}, 40),
     "kgat": ({"dim": 8, "layers": (8, 4), "batch": 64, "kg_batch": 64, "pretrain": 5}, 20),
     "kgpolicy": ({"dim": 8, "hidden": 8, "batch": 32, "update": 64, "pretrain": 3}, 20),
+    "kgqr": (
+        {
+            "dim": 8,
+            "hidden": 16,
+            "history": 8,
+            "length": 4,
+            "episodes": 64,
+            "updates": 10,
+            "batch": 64,
+            "learning_rate": 0.01,
+        },
+        25,
+    ),
 }
 NAMES = sorted(SMALL)
 

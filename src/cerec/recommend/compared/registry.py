@@ -11,7 +11,7 @@ from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.base import Recommender
-from cerec.recommend.compared import kgat, kgpolicy, neumf
+from cerec.recommend.compared import kgat, kgpolicy, kgqr, neumf
 from cerec.recommend.compared.kgpolicy_sampler import KGPolicyConfig
 
 
@@ -61,6 +61,13 @@ SYSTEMS: Mapping[str, System] = {
         KGPolicyConfig,
         kgpolicy.AUTHORS,
         lambda config, m: kgpolicy.KGPolicy(config, m.known, m.facts, m.graph, seed=m.seed),
+    ),
+    "kgqr": System(
+        "KGQR",
+        kgqr.KGQRConfig,
+        kgqr.AUTHORS,
+        lambda config, m: kgqr.KGQR(config, m.known, m.facts, m.graph, seed=m.seed),
+        "interactive; ranked by Q in the state after the user's train items",
     ),
 }
 

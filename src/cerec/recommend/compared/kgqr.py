@@ -1,0 +1,285 @@
+"""KGQR (Zhou et al., 2020): interactive recommendation by Q-learning over a knowledge graph.
+
+A state is what a GRU makes of the graph-convolved vectors of the items liked so far. Actions are
+items; the reward is +1 for a liked one, -1 otherwise, plus a bonus for a run of likes (a malus for
+a run of misses). A dueling double DQN with replay and a slowly following target learns Q.
+
+As a ranker of the whole catalogue: the state of a user is that of (a random `history` of) their
+train items, and items are ranked by Q. Without ratings the simulated user likes their train items
+alone, see `kgqr_episodes`. Whole neighbourhoods are convolved, one pass over the graph per update,
+instead of 40 sampled neighbours per item and state. The end of an episode is not bootstrapped.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from cerec.errors import ConfigError
+from cerec.graph.ckg import Ckg
+from cerec.graph.facts import Facts
+from cerec.graph.warmstart import link_table
+from cerec.ragged import Ragged
+from cerec.recommend.base import NegativeSampler, Rows, SwapSampler, Vectors
+from cerec.recommend.compared.chunks import matrix_scorer, spans
+from cerec.recommend.compared.kgqr_episodes import (
+    Candidates,
+    Episodes,
+    histories,
+    likes,
+    unseen_items,
+)
+from cerec.recommend.compared.kgqr_network import DuelingQ, StateEncoder, soft_update
+from cerec.recommend.compared.weights import State, adam, array, fetch, pack, rows, unpack
+from cerec.recommend.draws import fresh_state
+from cerec.recommend.scorer import Scorer
+from cerec.rng import generator, torch_generator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KGQRConfig:
+    """Settings of KGQR; the defaults suit two CPU cores."""
+
+    dim: int = 50
+    """Width of entity vectors and states."""
+    hidden: int = 64
+    """Width of the Q network."""
+    layers: int = 2
+    """Graph convolutions."""
+    pretrain: int = 20
+    """Epochs of link prediction that entity vectors start from."""
+    history: int = 50
+    """Items a state starts from at the most."""
+    length: int = 10
+    """Steps of an episode."""
+    episodes: int = 512
+    """Episodes per epoch, with users drawn at random."""
+    candidates: int = 100
+    """Items a state chooses from."""
+    popular: int = 500
+    """Most popular items that candidates are drawn from."""
+    planted: float = 0.1
+    """Share of the candidates that is drawn from the simulated user's items."""
+    replay: int = 4096
+    """Episodes remembered."""
+    updates: int = 40
+    """Gradient steps per epoch."""
+    batch: int = 256
+    """Transitions per gradient step."""
+    learning_rate: float = 1e-3
+    """Step of Adam."""
+    l2: float = 1e-6
+    """Pull towards zero on all weights."""
+    gamma: float = 0.6
+    """Discount of later rewards."""
+    tau: float = 0.01
+    """Share by which the target follows at each update."""
+    streak: float = 0.1
+    """Bonus per like (malus per miss) in a row before a step."""
+    explore: tuple[float, ...] = (0.9, 0.1, 0.002)
+    """Chance of a random action: at first, in the end, and its decay per update."""
+
+    def __post_init__(self) -> None:
+        least = ("dim", "hidden", "history", "length", "episodes", "candidates", "popular")
+        for name in (*least, "replay", "updates", "batch"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"kgqr.{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("gamma", "tau", "planted"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"kgqr.{name} must be in 0..1, got {getattr(self, name)}")
+        if not self.learning_rate > 0 or min(self.l2, self.layers, self.pretrain) < 0:
+            raise ConfigError(
+                "kgqr.learning_rate must be above 0 and .l2, .layers, .pretrain not below, got "
+                f"{self.learning_rate}, {self.l2}, {self.layers} and {self.pretrain}"
+            )
+        if len(self.explore) != 3 or min(self.explore) < 0 or max(self.explore[:2]) > 1:
+            raise ConfigError(f"kgqr.explore must be (first, last, decay), got {self.explore}")
+
+
+AUTHORS = KGQRConfig(
+    length=32,
+    episodes=2000,
+    candidates=200,
+    popular=300,
+    replay=10_000,
+    updates=100,
+    batch=2000,
+    gamma=0.7,
+    explore=(0.9, 0.1, 1e-4),
+)
+"""The authors' settings for MovieLens-1M (up to 300 epochs); replay counts episodes here."""
+
+
+class KGQR:
+    """KGQR as a `Recommender`; epochs play and learn, the pairs of `epoch` are the train items."""
+
+    def __init__(
+        self, config: KGQRConfig, known: Ragged, facts: Facts, graph: Ckg, *, seed: int
+    ) -> None:
+        self.config, self._known, self._facts = config, known, facts
+        draw = torch_generator(seed, "kgqr")
+        start = link_table(graph, config.dim, generator(seed, "kgqr/links"), epochs=config.pretrain)
+        self.encoder = StateEncoder(graph, config.dim, config.layers, start[graph.n_users :], draw)
+        self.head = DuelingQ(config.dim, config.hidden, draw)
+        self.target = copy.deepcopy(self.head)
+        self._both = nn.ModuleDict({"encoder": self.encoder, "head": self.head})
+        self._adam = adam(self._both.parameters(), config.learning_rate)
+        self._candidates = Candidates(
+            known, facts, popular=config.popular, count=config.candidates, planted=config.planted
+        )
+        self._players = np.flatnonzero(known.counts >= 2).astype(np.int32)
+        self.replay = Episodes.none(config.history, config.length)
+        self._updates = 0
+
+    @property
+    def epsilon(self) -> float:
+        """Chance of a random action as of now."""
+        first, last, decay = self.config.explore
+        return last + (first - last) * math.exp(-decay * self._updates)
+
+    def epoch(
+        self,
+        user: Rows,
+        item: Rows,
+        negatives: NegativeSampler,
+        *,
+        rng: np.random.Generator,
+        swaps: SwapSampler | None = None,
+    ) -> float:
+        """Plays `episodes` and learns from replay; the mean squared error of Q."""
+        del user, item, negatives, swaps
+        if len(self._players) == 0:
+            return 0.0
+        player = rng.choice(self._players, size=self.config.episodes)
+        new = self.play(player, rng, self.epsilon)
+        self.replay = self.replay.followed_by(new, self.config.replay)
+        losses = [self._update(rng) for _ in range(self.config.updates)]
+        return float(np.mean(losses))
+
+    @torch.no_grad()
+    def play(self, user: Rows, rng: np.random.Generator, epsilon: float) -> Episodes:
+        """Episodes of the given users by the policy of now."""
+        n, length = len(user), self.config.length
+        share = rng.uniform(0.2, 0.8, n)
+        start = histories(user, self._known, share, self.config.history, rng)
+        made = Episodes(
+            user,
+            start,
+            np.full((n, length), -1, np.int32),
+            np.zeros((n, length), np.bool_),
+            np.zeros((n, length), np.float32),
+        )
+        item = self.encoder.items()
+        state = self.encoder.states(item, rows(start))
+        streak = np.zeros(n, np.float32)
+        for t in range(length):
+            at = np.full(n, t)
+            shown = made.shown(at)
+            action = self._act(user, state, made.liked(at), shown, rng, epsilon)
+            hit = likes(user, action, shown, self._known.indptr, self._known.indices)
+            made.action[:, t], made.hit[:, t] = action, hit
+            made.reward[:, t] = np.where(hit, 1.0, -1.0) + self.config.streak * streak
+            streak = np.where(hit, np.maximum(streak, 0) + 1, np.minimum(streak, 0) - 1)
+            moved = self.encoder.step(item[rows(action)], state)
+            state = torch.where(torch.from_numpy(hit)[:, None], moved, state)
+        return made
+
+    def _act(
+        self,
+        user: Rows,
+        state: Tensor,
+        liked: Rows,
+        shown: Rows,
+        rng: np.random.Generator,
+        epsilon: float,
+    ) -> Rows:
+        best = self._best(self._candidates.draw(user, liked, shown, rng), state)
+        chance = unseen_items(shown, self.encoder.n_items, fresh_state(rng))
+        return np.where((rng.random(len(user)) < epsilon) | (best < 0), chance, best)
+
+    def _best(self, candidate: Rows, state: Tensor) -> Rows:
+        """The candidate with the highest Q per state; -1 where there is none."""
+        index = rows(candidate)
+        q = self.head.among(state, self.encoder.entity[index.clamp(min=0)])
+        place = q.masked_fill(index < 0, -math.inf).argmax(dim=1, keepdim=True)
+        return index.gather(1, place)[:, 0].numpy().astype(np.int32)
+
+    def _update(self, rng: np.random.Generator) -> float:
+        """One double-DQN step: `r + gamma Q'(s', argmax Q(s', .))` against Q(s, a)."""
+        config = self.config
+        at = rng.integers(0, len(self.replay.user), config.batch)
+        step = rng.integers(0, config.length, config.batch)
+        past = self.replay.take(at)
+        item = self.encoder.items()
+        liked = past.liked(step + 1)
+        with torch.no_grad():
+            after = self.encoder.states(item, rows(liked))
+            pool = self._candidates.draw(past.user, liked, past.shown(step + 1), rng)
+            best = rows(self._best(pool, after))
+            later = self.target.one(after, self.encoder.entity[best.clamp(min=0)])
+            goes_on = (best >= 0) & torch.from_numpy(step + 1 < config.length)
+            row = np.arange(config.batch)
+            aim = torch.from_numpy(past.reward[row, step]) + config.gamma * later * goes_on
+        state = self.encoder.states(item, rows(past.liked(step)))
+        q = self.head.one(state, self.encoder.entity[rows(past.action[row, step])])
+        loss = F.mse_loss(q, aim)
+        pull = sum(w.square().sum() for w in self._both.parameters())
+        self._both.zero_grad()
+        (loss + 0.5 * config.l2 * pull).backward()
+        self._adam.step()
+        soft_update(self.target, self.head, config.tau)
+        self._updates += 1
+        return loss.item()
+
+    @torch.no_grad()
+    def user_states(self, users: NDArray[np.integer]) -> Tensor:
+        """(B, d) states of users after their train items (a fixed random choice of them)."""
+        item = self.encoder.items()
+        start = np.full((len(users), self.config.history), -1, np.int32)
+        for b, u in enumerate(users):
+            own = generator(0, f"kgqr/history/{u}").permutation(self._known.row(int(u)))
+            start[b, : min(len(own), self.config.history)] = own[: self.config.history]
+        return self.encoder.states(item, rows(start))
+
+    @torch.no_grad()
+    def scores(self, users: NDArray[np.integer]) -> Vectors:
+        """(B, I) advantage of every item in the user's state, which orders items as Q does."""
+        state = self.user_states(users)
+        item = self.encoder.entity[: self.encoder.n_items]
+        wide = 4 * self.encoder.n_items * self.config.hidden
+        parts = [array(self.head.advantage(state[p], item)) for p in spans(len(users), wide)]
+        return np.concatenate(parts) if parts else np.empty((0, len(item)), np.float32)
+
+    @torch.no_grad()
+    def factors(self) -> tuple[Vectors, Vectors]:
+        """States and convolved items, for similarity and samplers; scores are not their product."""
+        return array(self.user_states(np.arange(len(self._known)))), array(self.encoder.items())
+
+    def scorer(self) -> Scorer:
+        """Stored scores; the effects of values are to be fitted."""
+        return matrix_scorer(self, *self.factors(), self._facts)
+
+    def state(self) -> State:
+        """See `Recommender.state`; replay included."""
+        weights = pack(self._both, adam=self._adam) | _prefixed(pack(self.target))
+        counters = {"updates": np.array([self._updates], np.float32)}
+        return weights | self.replay.state() | counters
+
+    def load_state(self, state: State) -> None:
+        """See `Recommender.load_state`."""
+        unpack(state, self._both, adam=self._adam)
+        start = len("target.")
+        unpack({k[start:]: v for k, v in state.items() if k.startswith("target.")}, self.target)
+        self.replay = Episodes.from_state(state)
+        self._updates = int(fetch(state, "updates", (1,)))
+
+
+def _prefixed(state: State) -> State:
+    return {f"target.{name}": value for name, value in state.items()}
