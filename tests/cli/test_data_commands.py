@@ -81,22 +81,22 @@ def test_a_user_without_train_items_is_named(tmp_path) -> None:
 
 
 def test_filters_may_be_tried_out() -> None:
-    found = report("demo", "--set", "filter.k_core=20")
+    found = report("demo", "--set", "filters.k_core=20")
     assert found["figures"]["users"] < 600
     assert any("20-core" in note for note in found["notes"])
 
 
 def test_a_filter_that_leaves_nothing_makes_the_data_unusable() -> None:
     with pytest.raises(DataError, match="cannot be used: There is not a single interaction"):
-        run("check", "demo", "--set", "filter.k_core=1000")
+        run("check", "demo", "--set", "filters.k_core=1000")
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["check", "no/such/folder"], "no such folder"),
-        (["check", "demo", "--set", "filter.kcore=3"], "did you mean 'k_core'"),
-        (["check", "demo", "--set", "filter.k_core=few"], "whole number"),
+        (["check", "demo", "--set", "filters.kcore=3"], "did you mean 'k_core'"),
+        (["check", "demo", "--set", "filters.k_core=few"], "whole number"),
         (["check", "demo", "--option", "train"], "NAME=VALUE"),
         (["get", "ml-25m"], "'ml-100k' can be had"),
     ],

@@ -33,7 +33,7 @@ Options = Annotated[
 ]
 Sets = Annotated[
     list[str] | None,
-    typer.Option("--set", help="filter.KEY=VALUE or split.KEY=VALUE, as in filter.k_core=10."),
+    typer.Option("--set", help="filters.KEY=VALUE or split.KEY=VALUE, as in filters.k_core=10."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
@@ -42,7 +42,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 class Preparation:
     """What `--set` may set here."""
 
-    filter: FilterConfig = field(default_factory=FilterConfig)
+    filters: FilterConfig = field(default_factory=FilterConfig)
     split: SplitConfig = field(default_factory=SplitConfig)
 
 
@@ -76,11 +76,11 @@ def check(
 
     With --set, check what is left after filtering.
 
-    Example: cerec data check demo; cerec data check my/folder --set filter.k_core=10
+    Example: cerec data check demo; cerec data check my/folder --set filters.k_core=10
     """
     data = load(source, format=format, **read_options(option))
     if sets:
-        data = _filtered(data, parse(Preparation, apply_sets({}, sets)).filter)
+        data = _filtered(data, parse(Preparation, apply_sets({}, sets)).filters)
     report = check_data(data)
     if json:
         print_json(report.to_dict())

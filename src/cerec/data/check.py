@@ -155,7 +155,7 @@ def _interaction_findings(data: Dataset, pairs: Pairs) -> Iterator[Finding]:
             "note", "duplicate_interactions",
             f"{count:,} of {rows:,} interactions repeat an earlier user and item.",
             count, _share(count, rows),
-            "Nothing: repeats count once (filter.duplicates).",
+            "Nothing: repeats count once (filters.duplicates).",
         )  # fmt: skip
     n_items = max(len(data.items), 1)
     for kind, table, have in (
@@ -168,7 +168,7 @@ def _interaction_findings(data: Dataset, pairs: Pairs) -> Iterator[Finding]:
                 "note", f"{kind}_without_interactions",
                 f"{len(without):,} of {len(table):,} {kind} have no interaction.",
                 len(without), _share(len(without), len(table)),
-                "Leave them out with filter.k_core = 1, or keep them: they cannot be learned.",
+                "Leave them out with filters.k_core = 1, or keep them: they cannot be learned.",
                 tuple(table.name(k) for k in without[:_EXAMPLES].tolist()),
             )  # fmt: skip
 

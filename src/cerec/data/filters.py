@@ -36,7 +36,7 @@ class FilterConfig:
     def __post_init__(self) -> None:
         for name in ("k_core", "min_entity", "min_relation"):
             if getattr(self, name) < 0:
-                raise ConfigError(f"filter.{name} must not be negative, got {getattr(self, name)}")
+                raise ConfigError(f"filters.{name} must not be negative, got {getattr(self, name)}")
 
 
 def apply(data: Dataset, config: FilterConfig | None = None) -> tuple[Dataset, tuple[Removed, ...]]:

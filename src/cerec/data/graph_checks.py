@@ -71,7 +71,7 @@ def _undescribed(data: Dataset, facts: FactTable) -> Iterator[Finding]:
             f"{len(without):,} of {len(data.items):,} items have no attribute: they can be "
             "recommended, not explained.",
             len(without), share,
-            "Complete their attributes, or leave them out with filter.require_attributes.",
+            "Complete their attributes, or leave them out with filters.require_attributes.",
             tuple(data.items.name(k) for k in without[:_EXAMPLES].tolist()),
         )  # fmt: skip
 
@@ -85,7 +85,7 @@ def _empty_values(data: Dataset, facts: FactTable) -> Iterator[Finding]:
             f"{len(once):,} of {facts.n_values:,} values stand on a single item: no other item "
             "shares them.",
             len(once), len(once) / facts.n_values,
-            "Leave rare entities out with filter.min_entity (the paper: 10).",
+            "Leave rare entities out with filters.min_entity (the paper: 10).",
             _value_names(data, facts, once),
         )  # fmt: skip
     everywhere = np.flatnonzero(uses >= max(_NEARLY_ALL * len(data.items), 2))
@@ -95,7 +95,7 @@ def _empty_values(data: Dataset, facts: FactTable) -> Iterator[Finding]:
             f"{len(everywhere):,} values stand on at least {_NEARLY_ALL:.0%} of the items: they "
             "tell no item from another.",
             len(everywhere), len(everywhere) / facts.n_values,
-            "Leave their relation out with filter.leave_out.",
+            "Leave their relation out with filters.leave_out.",
             _value_names(data, facts, everywhere),
         )  # fmt: skip
 
@@ -125,7 +125,7 @@ def _repeated(data: Dataset) -> Iterator[Finding]:
             f"{len(pairs)} relations say what another one says from the other end "
             f"({shared:,} triples).",
             shared, shared / total,
-            "Nothing: they are merged (filter.merge_inverses).",
+            "Nothing: they are merged (filters.merge_inverses).",
             tuple(
                 f"{data.relations[p.gone]} = {data.relations[p.kept]}" for p in pairs[:_EXAMPLES]
             ),
@@ -141,7 +141,7 @@ def _dominant(data: Dataset) -> Iterator[Finding]:
             "note", "dominant_relation",
             f"The relation {name!r} is {share:.0%} of all triples.",
             int(uses.max()), share,
-            f"If it says little, leave it out: filter.leave_out = [{name!r}].",
+            f"If it says little, leave it out: filters.leave_out = [{name!r}].",
         )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def drop_low_ratings(data: Dataset, least: float) -> tuple[Dataset, list[Removed
     """Interactions rated below `least` go."""
     if data.interactions.rating is None:
         raise DataError(
-            f"{data.name}: filter.min_rating needs ratings and the data has none; "
+            f"{data.name}: filters.min_rating needs ratings and the data has none; "
             "leave it out, or load a rating column"
         )
     keep = data.interactions.rating >= least
@@ -95,7 +95,7 @@ def leave_out(data: Dataset, patterns: Iterable[str]) -> tuple[Dataset, list[Rem
         if not any(hit):
             near = near_matches(pattern, [*data.relations.ids, *data.relations.names])
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-            raise ConfigError(f"filter.leave_out {pattern!r} matches no relation{hint}")
+            raise ConfigError(f"filters.leave_out {pattern!r} matches no relation{hint}")
         keep &= ~np.array(hit)
     return _shrink(data, "relations left out", relations=keep)
 

@@ -15,17 +15,17 @@ from cerec.rng import derive, generator
 
 # relation: likes per user, dislikes per user, strength of each
 _HABITS = {
-    "genre": (2, 2, 2.2),
-    "director": (2, 1, 2.6),
-    "actor": (3, 2, 2.2),
-    "studio": (1, 1, 1.6),
-    "country": (1, 1, 1.5),
-    "decade": (1, 1, 1.5),
-    "theme": (1, 1, 1.5),
-    "mood": (1, 1, 1.5),
+    "genre": (2, 2, 2.8),
+    "director": (2, 1, 3.3),
+    "actor": (3, 2, 2.8),
+    "studio": (1, 1, 2.0),
+    "country": (1, 1, 2.0),
+    "decade": (1, 1, 2.0),
+    "theme": (1, 1, 2.0),
+    "mood": (1, 1, 2.0),
 }
 _AVERSION = 1.5  # a dislike weighs this much more than a like
-_CONTRAST = 2.5  # how far the circles' tastes lie apart
+_CONTRAST = 3.5  # how far the circles' tastes lie apart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
