@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from cerec.ragged import Ragged
 from cerec.recommend.base import Rows, Vectors
 
-_WIDTH = 32  # items whose largest score is looked at first
-_BLOCK_BYTES = 8 << 20  # scores held at once: stay near the cache
+_WIDTH = 32  # items of a group, whose largest score is looked at first
+_BLOCK_BYTES = 32 << 20  # scores held at once
 
 
 def top_k_all(user: Vectors, item: Vectors, known: Ragged, k: int) -> Rows:
@@ -65,30 +65,55 @@ def _select(
     """Lists of the users first, first + 1, ...; writes -inf over known and padding scores."""
     n, width = scores.shape
     out = np.full((n, k), -1, np.int32)
-    best = np.empty(width // _WIDTH, np.float32)
+    stride = width // _WIDTH  # group b holds the items b, b + stride, ...: maxima side by side
+    best = np.empty(stride, np.float32)
     rows = np.empty(width, np.int32)
+    heap = np.empty(k, np.float32)
     worst = np.float32(-np.inf)
     for r in range(n):
         row = scores[r]
         row[n_items:] = worst
         for at in range(indptr[first + r], indptr[first + r + 1]):
             row[indices[at]] = worst
-        for b in range(len(best)):
-            top = row[b * _WIDTH]
-            for c in range(b * _WIDTH + 1, (b + 1) * _WIDTH):
-                top = max(top, row[c])
-            best[b] = top
+        best[:] = row[:stride]
+        for c in range(stride, width, stride):
+            part = row[c : c + stride]
+            for b in range(stride):
+                best[b] = part[b] if part[b] > best[b] else best[b]
         floor = worst
-        if k <= len(best):  # k blocks hold a score of at least this: so do the k best items
-            floor = np.partition(best, len(best) - k)[len(best) - k]
+        if k <= stride:  # k groups hold a score of at least this: so do the k best items
+            floor = _kth_largest(best, heap)
         count = 0
-        for b in range(len(best)):
+        for b in range(stride):
             if best[b] >= floor and best[b] > worst:
-                for c in range(b * _WIDTH, (b + 1) * _WIDTH):
+                for c in range(b, width, stride):
                     if row[c] >= floor and row[c] > worst:
                         rows[count] = c
                         count += 1
-        found = rows[:count]
+        found = np.sort(rows[:count])  # catalogue order, kept by the stable sort
         order = np.argsort(-row[found], kind="mergesort")[:k]
         out[r, : len(order)] = found[order]
     return out
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def _kth_largest(values: Vectors, heap: Vectors) -> np.float32:
+    """The len(heap)-th largest value; `heap` is scratch. Few values displace another: cheap."""
+    k = len(heap)
+    heap[:] = np.sort(values[:k])  # sorted is a heap with the least on top
+    for x in values[k:]:
+        if x <= heap[0]:
+            continue
+        at = 0
+        while True:
+            child = 2 * at + 1
+            if child >= k:
+                break
+            if child + 1 < k and heap[child + 1] < heap[child]:
+                child += 1
+            if heap[child] >= x:
+                break
+            heap[at] = heap[child]
+            at = child
+        heap[at] = x
+    return heap[0]
