@@ -3,7 +3,8 @@
     python benchmarks/bench_topk.py [--users 8000] [--items 48123] [--dim 64]
 
 Prints the ratio to the product alone, and to product + torch.topk, from interleaved runs on one
-thread (CPU seconds, so that a busy machine does not blur them). The wanted ratio to the bare product is at most 1.6.
+thread (CPU seconds, so that a busy machine does not blur them). The wanted ratio to the bare
+product is at most 1.6.
 """
 
 from __future__ import annotations
