@@ -65,7 +65,7 @@ def assemble(raw: Raw) -> Dataset:
         relations=relations,
         interactions=_interactions(raw, user_row, item_row, len(items)),
         triples=triples,
-        planted=_planted(raw.planted, user_row, relation_row, entity_row),
+        planted=_planted(raw.planted, user_row, relation_row[turned.row_of], entity_row),
         notes=tuple(raw.notes),
     )
 
@@ -109,6 +109,8 @@ def _table(
 class _Turned:
     ids: list[str]
     names: dict[str, str]
+    row_of: NDArray[np.int64]
+    """Number of a relation as found -> its number in `ids`, or that of its inverse."""
     head: NDArray[np.integer]
     relation: NDArray[np.integer]
     tail: NDArray[np.integer]
@@ -123,20 +125,23 @@ def _turn(raw: Raw) -> _Turned:
     n_items = len(raw.items)
     back = (raw.head >= n_items) & (raw.tail < n_items)
     relation = np.asarray(raw.relation, np.int64).copy()
+    inverse_of = np.arange(len(ids))
     for r in np.unique(relation[back]).tolist():
         inverse = ids[r] + INVERSE
         if inverse not in ids:
             ids.append(inverse)
-        relation[back & (raw.relation == r)] = ids.index(inverse)
+        inverse_of[r] = ids.index(inverse)
+        relation[back & (raw.relation == r)] = inverse_of[r]
     turned = set(np.unique(raw.relation[back]).tolist())
     gone = turned - set(np.unique(relation).tolist())
     keep = [r for r in range(len(ids)) if r not in gone]
     new = np.zeros(max(len(ids), 1), np.int64)
     new[keep] = np.arange(len(keep))
+    row_of = np.array([new[inverse_of[r] if r in gone else r] for r in range(len(raw.relations))])
     head, tail = np.where(back, raw.tail, raw.head), np.where(back, raw.head, raw.tail)
     kept = [ids[r] for r in keep]
     names = relation_names(kept, raw.names.get("relations", {}))
-    return _Turned(kept, names, head, new[relation], tail)
+    return _Turned(kept, names, row_of.astype(np.int64), head, new[relation], tail)
 
 
 def _triples(

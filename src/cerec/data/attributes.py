@@ -98,26 +98,30 @@ class FactTable:
         for parts, column in zip((self._head, self._relation, self._tail), columns, strict=True):
             parts.append(column)
 
-    def planted(self, table: Table, users: Sequence[str]) -> Planted:
-        """The likes and dislikes of a `user,relation,attribute,sign` table."""
-        sign = table.frame["sign"] if "sign" in table.frame.columns else None
-        if sign is None:
-            raise DataError(f"{table.label}: no column 'sign'; expected 1 (like) or -1 (dislike)")
-        value = sign.cast(pl.Int8, strict=False)
-        table.refuse(~value.is_in([-1, 1]).fill_null(False), sign, "1 or -1 as sign", "mend it")
-        rows = {
-            "user": {u: n for n, u in enumerate(users)},
-            "relation": self.relations,
-            "attribute": self.entities,
-        }
-        found = {k: self._known(table, k, known) for k, known in rows.items()}
-        return Planted(sign=value.to_numpy(), **found)
 
-    @staticmethod
-    def _known(table: Table, column: str, known: Mapping[str, int]) -> NDArray[np.int32]:
-        ids = table.ids(column)
-        if not len(ids):
-            return np.zeros(0, np.int32)
-        row = ids.replace_strict(known, default=-1, return_dtype=pl.Int32)
-        table.refuse(row < 0, ids, f"a known {column}", "remove the row or add it to the data")
-        return row.to_numpy()
+def read_planted(
+    table: Table, users: Sequence[str], relations: Sequence[str], entities: Sequence[str]
+) -> Planted:
+    """The likes and dislikes of a `user,relation,attribute,sign` table."""
+    sign = table.column("sign")
+    if sign is None:
+        raise DataError(f"{table.label}: no column 'sign'; expected 1 (like) or -1 (dislike)")
+    value = sign.cast(pl.Int8, strict=False)
+    table.refuse(~value.is_in([-1, 1]).fill_null(False), sign, "1 or -1 as sign", "mend it")
+    return Planted(
+        user=_known(table, "user", users),
+        relation=_known(table, "relation", relations),
+        attribute=_known(table, "attribute", entities),
+        sign=value.to_numpy(),
+    )
+
+
+def _known(table: Table, column: str, known: Sequence[str]) -> NDArray[np.int32]:
+    """Positions in `known` of a column of ids."""
+    ids = table.ids(column)
+    if not len(ids):
+        return np.zeros(0, np.int32)
+    position = {i: n for n, i in enumerate(known)}
+    row = ids.replace_strict(position, default=-1, return_dtype=pl.Int32)
+    table.refuse(row < 0, ids, f"a known {column}", "remove the row or add it to the data")
+    return row.to_numpy()

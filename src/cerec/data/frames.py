@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cerec.data.assemble import Raw, assemble
-from cerec.data.attributes import FactTable
+from cerec.data.attributes import FactTable, read_planted
 from cerec.data.columns import Table, as_text, distinct, encode, numbers, times
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset
 from cerec.errors import DataError
 
 PARTS = {"train": TRAIN, "valid": VALID, "test": TEST}
 USER, ITEM = ("user", "user_id", "userId"), ("item", "item_id", "itemId")
+ENTITY, RELATION = ("entity", "entity_id"), ("relation", "relation_id")
 NAME, TIME = ("name", "title"), ("timestamp", "time")
 
 
@@ -33,6 +35,7 @@ class Tables:
     triples: Table | None = None
     planted: Table | None = None
     bins: Mapping[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
 
 def from_frames(
@@ -62,9 +65,11 @@ def from_frames(
         "triples": triples,
         "planted": planted,
     }
-    tables = {k: _table(k, v) for k, v in given.items() if v is not None}
-    parts: list[tuple[Table, int | None]] = [(_table("interactions", interactions), None)]
-    return build(name, Tables(interactions=parts, bins=bins or {}, **tables))
+    tables = Tables([(_table("interactions", interactions), None)], bins=bins or {})
+    for kind, frame in given.items():
+        if frame is not None:
+            setattr(tables, kind, _table(kind, frame))
+    return build(name, tables)
 
 
 def _table(label: str, source: Any) -> Table:
@@ -121,17 +126,17 @@ def _missing(value: Any) -> bool:
 
 def build(name: str, tables: Tables) -> Dataset:
     """The dataset of `tables`."""
-    notes: list[str] = []
+    notes = tables.notes
     pairs = [_pairs(table, part, notes) for table, part in tables.interactions]
     user, item = pl.concat([p.user for p in pairs]), pl.concat([p.item for p in pairs])
     item_ids, item_names = _listed(tables.items, ITEM)
-    user_ids, user_names = _listed(tables.users, USER)
+    user_ids, user_names = _listed(tables.users, USER, notes)
     users, items = _union(user_ids, user), _union(item_ids, item)
     if tables.items is not None and len(items) > len(item_ids):
         strangers = len(items) - len(item_ids)
         notes.append(f"{strangers:,} items are not in {tables.items.label}: kept without facts")
-    entity_ids, entity_names = _listed(tables.entities, ("entity", "entity_id"))
-    relation_ids, relation_names = _listed(tables.relations, ("relation", "relation_id"))
+    entity_ids, entity_names = _listed(tables.entities, ENTITY, notes)
+    relation_ids, relation_names = _listed(tables.relations, RELATION, notes)
     facts = FactTable(items, entity_ids, entity_names, relation_ids)
     _add_facts(facts, tables, items)
     head, relation, tail = facts.columns
@@ -158,7 +163,7 @@ def build(name: str, tables: Tables) -> Dataset:
         notes=notes,
     )
     if tables.planted is not None:
-        raw.planted = facts.planted(tables.planted, users)
+        raw.planted = read_planted(tables.planted, users, raw.relations, raw.entities)
     return assemble(raw)
 
 
@@ -189,9 +194,7 @@ def _pairs(table: Table, part: int | None, notes: list[str]) -> _Pairs:
     rating, time, own = table.column("rating"), table.column(*TIME), table.column("part")
     user, item = table.ids(*USER), table.ids(*ITEM)
     used = {user.name, item.name, *(c.name for c in (rating, time, own) if c is not None)}
-    unused = [c for c in table.frame.columns if c not in used]
-    if unused:
-        notes.append(f"{table.label}: columns not used: {', '.join(unused)}")
+    _note_unused(table, used, notes)
     codes = None if part is None else np.full(len(user), part, np.int8)
     if part is None and own is not None:
         text = as_text(own)
@@ -208,6 +211,12 @@ def _pairs(table: Table, part: int | None, notes: list[str]) -> _Pairs:
     )
 
 
+def _note_unused(table: Table, used: Collection[str], notes: list[str]) -> None:
+    unused = [c for c in table.frame.columns if c not in used]
+    if unused:
+        notes.append(f"{Path(table.label).name}: columns not used: {', '.join(unused)}")
+
+
 def _optional(pairs: Sequence[_Pairs], column: str) -> Any:
     """A column that every table has, or none."""
     have = [getattr(p, column) is not None for p in pairs]
@@ -219,14 +228,19 @@ def _optional(pairs: Sequence[_Pairs], column: str) -> Any:
     return np.concatenate([getattr(p, column) for p in pairs])
 
 
-def _listed(table: Table | None, column: tuple[str, ...]) -> tuple[list[str], dict[str, str]]:
-    """The ids of a table in its order, and the names it gives them."""
+def _listed(
+    table: Table | None, column: tuple[str, ...], notes: list[str] | None = None
+) -> tuple[list[str], dict[str, str]]:
+    """The ids of a table in its order, and the names it gives them; `notes` what else it has."""
     if table is None:
         return [], {}
     ids = table.ids(*column)
     distinct(table, ids)
     name = table.column(*NAME)
     texts = ids.to_list()
+    if notes is not None:
+        used = [ids.name] if name is None else [ids.name, name.name]
+        _note_unused(table, used, notes)
     if name is None:
         return texts, {}
     return texts, {i: n for i, n in zip(texts, as_text(name).to_list(), strict=True) if n}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,10 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.assemble import Raw, assemble
+from cerec.data.attributes import read_planted
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset
+from cerec.data.escape import MARK, is_escaped, unescape
+from cerec.data.kgat_lines import Lines, read_lines, side_file, values_of
 from cerec.data.lists import NumberList, read_list
 from cerec.data.names import readable_entity
-from cerec.data.parse import parse_ragged, parse_triples
+from cerec.data.parse import parse_triples
+from cerec.data.tables import find_table, read_table
 from cerec.data.text import find, read_bytes, stem_of
 from cerec.errors import DataError
 
@@ -40,6 +45,11 @@ def _files(folder: Path, **options: str) -> dict[str, list[Path]]:
     for kind in ("user", "item", "entity", "relation"):
         listed = find(folder, f"{kind}_list.txt")
         found[kind] = [listed] if listed else []
+    sides = [side_file(p, c) for part in _PARTS for p in found[part] for c in ("rating", "time")]
+    found["sides"] = [path for path in sides if path is not None]
+    planted = find_table(folder, "planted")
+    found["planted"] = [planted] if planted else []
+    found["mark"] = [folder / MARK] if (folder / MARK).is_file() else []
     return found
 
 
@@ -75,18 +85,6 @@ def _given(folder: Path, name: str) -> Path:
 
 
 @dataclass(slots=True)
-class _Lines:
-    """The interactions of one file."""
-
-    path: Path
-    raw: bytes
-    first: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    item: NDArray[np.int32]
-    part: int
-
-
-@dataclass(slots=True)
 class _Lists:
     user: NumberList | None = None
     item: NumberList | None = None
@@ -104,32 +102,31 @@ def read_kgat(folder: Path, **options: str) -> Dataset:
     `kg_final.txt`.
     """
     paths = _files(folder, **options)
-    lines = [_read_lines(p, _PARTS[part]) for part in _PARTS for p in paths[part]]
+    lines = [read_lines(p, _PARTS[part]) for part in _PARTS for p in paths[part]]
     if not lines:
         raise DataError(
             f"{folder}: no interaction file; expected train.txt, or name one: train=FILE"
         )
+    change = unescape if is_escaped(folder) else None
     lists = _Lists(
-        user=_read_list(paths["user"]),
-        item=_read_list(paths["item"]),
-        entity=_read_list(paths["entity"]),
-        relation=_read_list(paths["relation"]),
+        user=_read_list(paths["user"], change),
+        item=_read_list(paths["item"], change),
+        entity=_read_list(paths["entity"], change),
+        relation=_read_list(paths["relation"], change),
     )
     n_items = _n_items(lists, lines)
     _check_listed(lines, lists, n_items)
     raw = _interactions(folder, lines, lists, n_items)
     partial = any(stem_of(path) != _GRAPH for path in paths["kg"])
     _add_graph(raw, _read_graph(paths["kg"]), lists, partial)
+    if paths["planted"]:
+        planted = read_table(paths["planted"][0])
+        raw.planted = read_planted(planted, raw.users, raw.relations, raw.entities)
     return assemble(raw)
 
 
-def _read_list(paths: list[Path]) -> NumberList | None:
-    return read_list(paths[0]) if paths else None
-
-
-def _read_lines(path: Path, part: int) -> _Lines:
-    raw = read_bytes(path)
-    return _Lines(path, raw, *parse_ragged(path, raw), part)
+def _read_list(paths: list[Path], change: Callable[[str], str] | None) -> NumberList | None:
+    return read_list(paths[0], change) if paths else None
 
 
 def _read_graph(paths: list[Path]) -> NDArray[np.int32]:
@@ -138,7 +135,7 @@ def _read_graph(paths: list[Path]) -> NDArray[np.int32]:
     return parse_triples(paths[0], read_bytes(paths[0]))
 
 
-def _n_items(lists: _Lists, lines: list[_Lines]) -> int:
+def _n_items(lists: _Lists, lines: list[Lines]) -> int:
     """Size of the catalogue; items are numbered from 0, and listed where there is a list."""
     if lists.item is not None:
         numbers = lists.item.numbers
@@ -155,19 +152,19 @@ def _n_items(lists: _Lists, lines: list[_Lines]) -> int:
         part = next(part for part in lines if largest in part.item)
         entry = int(np.argmax(part.item))
         raise DataError(
-            f"{part.path}:{_line(part, _row(part, entry))}: item {largest} is far beyond the "
+            f"{part.path}:{part.line(part.row(entry))}: item {largest} is far beyond the "
             f"{len(taken)} items taken; mend the number or add item_list.txt"
         )
     return largest + 1
 
 
-def _check_listed(lines: list[_Lines], lists: _Lists, n_items: int) -> None:
+def _check_listed(lines: list[Lines], lists: _Lists, n_items: int) -> None:
     """Every item and user of the lines is in its list, where there is one."""
     for part in lines:
         stray = np.flatnonzero(part.item >= n_items)
         if len(stray):
             entry = int(stray[0])
-            raise _stray(part, _row(part, entry), f"item {part.item[entry]}", "item_list.txt")
+            raise _stray(part, part.row(entry), f"item {part.item[entry]}", "item_list.txt")
         if lists.user is not None:
             stray = np.flatnonzero(lists.user.find(part.first) < 0)
             if len(stray):
@@ -175,24 +172,13 @@ def _check_listed(lines: list[_Lines], lists: _Lists, n_items: int) -> None:
                 raise _stray(part, row, f"user {part.first[row]}", lists.user.path.name)
 
 
-def _row(part: _Lines, entry: int) -> int:
-    """The line, not counting blank ones, that holds an entry of `part.item`."""
-    return int(np.searchsorted(np.cumsum(part.counts), entry, side="right"))
-
-
-def _line(part: _Lines, row: int) -> int:
-    """The number of a line in the file, of its number without blank lines."""
-    full = [n for n, text in enumerate(part.raw.split(b"\n"), 1) if text.strip()]
-    return full[row]
-
-
-def _stray(part: _Lines, row: int, what: str, listed: str) -> DataError:
+def _stray(part: Lines, row: int, what: str, listed: str) -> DataError:
     return DataError(
-        f"{part.path}:{_line(part, row)}: {what} is not in {listed}; add it there or mend the line"
+        f"{part.path}:{part.line(row)}: {what} is not in {listed}; add it there or mend the line"
     )
 
 
-def _interactions(folder: Path, lines: list[_Lines], lists: _Lists, n_items: int) -> Raw:
+def _interactions(folder: Path, lines: list[Lines], lists: _Lists, n_items: int) -> Raw:
     numbers, user = compact(np.concatenate([part.first for part in lines]))
     if lists.user is not None and len(lists.user.ids) > len(numbers):
         unused = len(lists.user.ids) - len(numbers)
@@ -215,6 +201,8 @@ def _interactions(folder: Path, lines: list[_Lines], lists: _Lists, n_items: int
         head=empty,
         relation=empty,
         tail=empty,
+        rating=values_of(lines, "rating"),
+        time=values_of(lines, "time"),
         part=None if whole else np.repeat(codes, [len(part.item) for part in lines]),
         names={
             "users": lists.user.names if lists.user else {},

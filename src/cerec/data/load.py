@@ -7,13 +7,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cerec.data import kgat, tables
+from cerec.data import kgat, recbole, tables
 from cerec.data.cache import cache_file, files_key, read_cache, write_cache
 from cerec.data.dataset import Dataset
 from cerec.errors import ConfigError, DataError, near_matches
 
 READERS: Mapping[str, tuple[ModuleType, Callable[..., Dataset]]] = {
     "kgat": (kgat, kgat.read_kgat),
+    "recbole": (recbole, recbole.read_recbole),
     "tables": (tables, tables.read_tables),
 }
 
@@ -27,7 +28,7 @@ def load(
     format's reader; with `cache`, a second load of unchanged files is fast.
     """
     if source == "demo":
-        from cerec.data.synthetic import demo  # type: ignore[import-not-found]
+        from cerec.data.synthetic import demo
 
         return demo(**options)
     folder = Path(source)

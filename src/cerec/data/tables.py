@@ -21,7 +21,7 @@ _SIDE = ("items", "users", "entities", "relations", "triples", "planted")
 
 def looks_like(folder: Path) -> bool:
     """True for a folder with an interactions table, whole or in parts."""
-    return any(_find(folder, name) for name in ("interactions", "train"))
+    return any(find_table(folder, name) for name in ("interactions", "train"))
 
 
 def files(folder: Path, **_: object) -> list[Path]:
@@ -31,11 +31,11 @@ def files(folder: Path, **_: object) -> list[Path]:
 
 def _files(folder: Path) -> dict[str, Path]:
     """The tables that are there, by name."""
-    found = {name: _find(folder, name) for name in ("interactions", *PARTS, *_SIDE)}
+    found = {name: find_table(folder, name) for name in ("interactions", *PARTS, *_SIDE)}
     return {name: path for name, path in found.items() if path is not None}
 
 
-def _find(folder: Path, name: str) -> Path | None:
+def find_table(folder: Path, name: str) -> Path | None:
     """The file of a table; two files of one table are an error."""
     paths = [p for ending in ENDINGS if (p := find(folder, name + ending)) is not None]
     if len(paths) > 1:
@@ -64,8 +64,10 @@ def read_tables(folder: Path, bins: Mapping[str, int] | None = None) -> Dataset:
         pairs = [(read_table(path), PARTS[name]) for name, path in parts.items()]
     if not pairs:
         raise DataError(f"{folder}: no interactions.csv; expected a table user,item[,rating]")
-    side = {name: read_table(path) for name, path in paths.items()}
-    return build(folder.resolve().name, Tables(interactions=pairs, bins=bins or {}, **side))
+    tables = Tables(pairs, bins=bins or {})
+    for name, path in paths.items():
+        setattr(tables, name, read_table(path))
+    return build(folder.resolve().name, tables)
 
 
 def read_table(path: Path) -> Table:
