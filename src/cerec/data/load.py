@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,7 +30,8 @@ def load(
     if source == "demo":
         from cerec.data.synthetic import demo
 
-        return demo(**options)
+        _check_options("demo", (), options)
+        return demo()
     folder = Path(source)
     if not folder.is_dir():
         what = "is a file, expected a folder" if folder.exists() else "no such folder"
@@ -76,5 +77,27 @@ def _check_options(name: str, known: tuple[str, ...], given: Mapping[str, Any]) 
     for option in given:
         if option not in known:
             close = near_matches(option, known)
-            hint = f"; did you mean {close[0]!r}?" if close else f"; expected one of {list(known)}"
+            allowed = f"; it takes {', '.join(known)}" if known else "; it takes none"
+            hint = f"; did you mean {close[0]!r}?" if close else allowed
             raise ConfigError(f"unknown option {option!r} for format {name}{hint}")
+
+
+def parse_options(given: Iterable[str]) -> dict[str, Any]:
+    """Reader options out of `name=value` texts; `bins=price:5,year:10` is a mapping."""
+    options: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise ConfigError(f"option must look like name=value, got {text!r}")
+        options[name] = _bins(value) if name == "bins" else value
+    return options
+
+
+def _bins(text: str) -> dict[str, int]:
+    bins = {}
+    for entry in text.split(","):
+        column, _, count = entry.rpartition(":")
+        if not column or not count.isdecimal():
+            raise ConfigError(f"bins must look like column:count,column:count, got {text!r}")
+        bins[column] = int(count)
+    return bins

@@ -109,7 +109,7 @@ def _relations_needed(data: Dataset) -> bool:
 def _facts(data: Dataset) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """The frames of items, of other triples, and of listed entities."""
     t, n_items = data.triples, len(data.items)
-    column = np.array([r not in _RESERVED for r in data.relations] or [False])
+    column = np.array([r not in _RESERVED and r == r.strip() for r in data.relations] or [False])
     is_cell = (t.head < n_items) & (t.tail >= n_items)
     is_cell &= column[t.relation] if len(t) else False
     pairs = np.unique(np.stack([t.relation, t.tail - n_items])[:, is_cell], axis=1)
@@ -200,7 +200,7 @@ def write_frame(frame: pl.DataFrame, path: Path) -> None:
     text = frame.write_csv()
     if "\r" in text:  # polars leaves carriage returns outside quotes
         buffer = io.StringIO(newline="")
-        writer = csv.writer(buffer, lineterminator="\n")
+        writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL)
         writer.writerow(frame.columns)
         writer.writerows(frame.iter_rows())
         text = buffer.getvalue()
