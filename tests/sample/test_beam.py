@@ -27,6 +27,7 @@ def best_paths(
 ) -> dict[int, tuple[float, tuple[int, ...]]]:
     """The beam again, level by level over dictionaries."""
     exact = torch.from_numpy(h.astype(np.float64))
+    off = off | {item}
     states = {item: (0.0, (item,))}
     for _ in range(depth):
         found: dict[int, tuple[float, tuple[int, ...]]] = {}
@@ -53,18 +54,27 @@ def test_beam_finds_the_likeliest_paths(
     user, item = rng.integers(0, graph.n_users, 3), rng.integers(0, graph.n_items, 3)
     off = Ragged.from_pairs(np.repeat(np.arange(3), 4), rng.integers(0, graph.n_items, 12), 3)
     beams = beam(PathSampler(graph), h, user, item, off, depth=depth, width=width)
+    proposals = beams.proposals()
+    exact = torch.from_numpy(h.astype(np.float64))
     for b in range(3):
         expected = best_paths(
             h, graph, int(user[b]), int(item[b]), set(off.row(b).tolist()), depth, width
         )
-        items, paths = beams.of(b)
-        if paths == []:
+        mine = proposals.of(b)
+        if mine.start == mine.stop:
             assert list(expected) == [int(item[b])]  # it could not start
             continue
-        assert items.tolist() == list(expected)
-        for w, j in enumerate(items.tolist()):
-            assert beams.log_p[b, w] == pytest.approx(expected[j][0], abs=1e-5)
-            assert paths[w] == expected[j][1]
+        best = [value for value, _ in expected.values()]
+        assert beams.log_p[b, : len(best)].tolist() == pytest.approx(best, abs=1e-5)
+        assert len(set(proposals.item[mine].tolist())) == len(best)
+        off_b = {int(item[b]), *off.row(b).tolist()}
+        for w, path in enumerate(proposals.path[mine]):  # equal paths may stand in either order
+            at, value = int(item[b]), 0.0
+            for attribute, to in path[path[:, 0] >= 0].tolist():
+                table = step_log_p(exact, graph, int(user[b]), at, off_b, 0.2)
+                at, value = to, value + float(table[attribute, to])
+            assert at == proposals.item[mine][w]
+            assert value == pytest.approx(best[w], abs=1e-5)
 
 
 def test_width_one_at_depth_one_is_no_worse_than_the_greedy_walk(random_graph: Make) -> None:
@@ -85,6 +95,5 @@ def test_an_item_without_attributes_has_no_path(make_graph: Make) -> None:
     beams = beam(
         PathSampler(graph), vectors(graph, 0), np.array([0]), np.array([2]), none, depth=2, width=3
     )
-    items, paths = beams.of(0)
-    assert len(items) == 0
-    assert paths == []
+    assert beams.item.tolist() == [[-1, -1, -1]]
+    assert len(beams.proposals().item) == 0

@@ -47,6 +47,8 @@ class Context:
     lists: Rows
     """(U, K) the lists Q_u as of the start of the epoch: the K best unknown items, best first,
     -1 where there are fewer. K is the largest `list_length` asked for; 0 when nobody asks."""
+    value: Vectors | None = None
+    """(V, d) vectors of the values of `facts`, for models that learn them; a view."""
 
 
 class NegativeSampler(Protocol):

@@ -51,7 +51,8 @@ class Factors:
         lists = np.empty((len(self.user), 0), np.int32)
         if list_length:
             lists = top_k_all(self.user, self.item, self.known, list_length)
-        return Context(self.known, self.facts, self.user, self.item, lists)
+        value = self.value if self.has_values else None
+        return Context(self.known, self.facts, self.user, self.item, lists, value)
 
     def step(self) -> None:
         """Move by the gathered gradients, and clear them."""

@@ -30,7 +30,9 @@ from cerec.sample.kernels import (
     normaliser,
     place,
 )
-from cerec.sample.paths import PathSampler
+from cerec.sample.paths import PathSampler, Proposals
+
+_CHUNKS = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,13 +44,13 @@ class Beams:
     log_p: NDArray[np.float64]
     """(B, W) log-probability of the likeliest path to each."""
     path: NDArray[np.int32]
-    """(B, W, 2T + 1) item, attribute, item, ...; -1 after the end of a walk."""
+    """(B, W, T, 2) attribute and item of each step; -1 after the end of a walk."""
 
-    def of(self, b: int) -> tuple[NDArray[np.int32], list[tuple[int, ...]]]:
-        """Items of state b, best first, and the path to each."""
-        n = int((self.item[b] >= 0).sum())
-        paths = [tuple(int(x) for x in path[path >= 0]) for path in self.path[b, :n]]
-        return self.item[b, :n], paths
+    def proposals(self) -> Proposals:
+        """The same without the empty places."""
+        found = self.item >= 0
+        indptr = np.concatenate([[0], np.cumsum(found.sum(axis=1))]).astype(np.int64)
+        return Proposals(indptr, self.item[found], self.path[found])
 
 
 def beam(
@@ -63,34 +65,36 @@ def beam(
 ) -> Beams:
     """The likeliest walks of `depth` steps for B states; row b keeps off row b of `excluded`.
 
-    A state from which no step is possible stays where it is; one that cannot start has no end.
+    They never come back to where they started. A state from which no step is possible stays
+    where it is; one that cannot start has no end.
     """
-    who = np.ascontiguousarray(user, np.int32)
-    path = np.full((len(who), width, 2 * depth + 1), -1, np.int32)
-    path[:, 0, 0] = item
+    who: NDArray[np.int32] = np.ascontiguousarray(user, np.int32)
+    start: NDArray[np.int32] = np.ascontiguousarray(item, np.int32)
+    path = np.full((len(who), width, depth, 2), -1, np.int32)
+    state = np.full((len(who), width), -1, np.int32)
     log_p = np.full((len(who), width), -np.inf)
-    log_p[:, 0] = 0.0
-    state = path[:, :, 0].copy()
+    state[:, 0], log_p[:, 0] = start, 0.0
     for t in range(depth):
         new, parent, via, value = _level(
             h,
             who,
+            start,
             state,
             log_p,
             excluded.indptr,
             excluded.indices,
-            sampler.hops[0],
-            sampler.hops[1],
+            *sampler.hops,
             sampler.graph.n_items,
             sampler.slope,
             sampler.uniform,
+            min(_CHUNKS, max(1, len(who))),
         )
         on = np.flatnonzero(new[:, 0] >= 0)
         longer = path[on[:, None], parent[on]]
-        longer[:, :, 2 * t + 1], longer[:, :, 2 * t + 2] = via[on], new[on]
+        longer[:, :, t, 0], longer[:, :, t, 1] = via[on], new[on]
         path[on], state[on], log_p[on] = longer, new[on], value[on]
-    started = path[:, 0, 1] >= 0 if depth else np.ones(len(who), bool)
-    state[~started], log_p[~started] = -1, -np.inf
+    stuck = path[:, 0, 0, 0] < 0
+    state[stuck], log_p[stuck] = -1, -np.inf
     return Beams(item=state, log_p=log_p, path=path)
 
 
@@ -98,6 +102,7 @@ def beam(
 def _level(
     h: Float,
     user: Int,
+    start: Int,
     state: Int,
     base: Double,
     off_indptr: Long,
@@ -107,6 +112,7 @@ def _level(
     n_items: int,
     slope: float,
     uniform: tuple[bool, bool],
+    n_chunks: int,
 ) -> tuple[Int, Int, Int, Double]:
     """Next items (B, W), the beam state each comes from, its attribute, its log-probability."""
     n_rows, width = state.shape
@@ -115,25 +121,28 @@ def _level(
     via = np.full((n_rows, width), -1, np.int32)
     value = np.full((n_rows, width), -np.inf)
     widest = max(_widest(near.indptr), _widest(far.indptr))
-    for b in numba.prange(n_rows):
+    for c in numba.prange(n_chunks):
         space = make_space(n_items, widest, h.shape[1])
-        mark_list(space.mark, 1, off_indices, off_indptr[b], off_indptr[b + 1])
         best = np.full(n_items, -np.inf)
         origin = np.zeros((2, n_items), np.int32)
         touched = np.empty(n_items, np.int32)
-        n_touched, bar = 0, -np.inf
-        for w in range(width):
-            if state[b, w] >= 0:
-                n_touched, bar = _expand(
-                    h, user[b], state[b, w], w, base[b, w], near, far, slope, uniform, width,
-                    space, best, origin, touched, n_touched, bar,
-                )  # fmt: skip
-        reached = np.sort(touched[:n_touched])
-        order = np.argsort(-best[reached], kind="mergesort")
-        for w in range(min(width, n_touched)):
-            x = reached[order[w]]
-            new[b, w], value[b, w] = x, best[x]
-            parent[b, w], via[b, w] = origin[0, x], origin[1, x]
+        for b in range(c * n_rows // n_chunks, (c + 1) * n_rows // n_chunks):
+            mark_list(space.mark, b + 1, off_indices, off_indptr[b], off_indptr[b + 1])
+            mark_list(space.mark, b + 1, start, b, b + 1)
+            n_touched, bar = 0, -np.inf
+            for w in range(width):
+                if state[b, w] >= 0:
+                    n_touched, bar = _expand(
+                        h, user[b], state[b, w], w, base[b, w], near, far, slope, uniform, width,
+                        b + 1, space, best, origin, touched, n_touched, bar,
+                    )  # fmt: skip
+            reached = np.sort(touched[:n_touched])
+            order = np.argsort(-best[reached], kind="mergesort")
+            for w in range(min(width, n_touched)):
+                x = reached[order[w]]
+                new[b, w], value[b, w] = x, best[x]
+                parent[b, w], via[b, w] = origin[0, x], origin[1, x]
+            best[reached] = -np.inf
     return new, parent, via, value
 
 
@@ -157,6 +166,7 @@ def _expand(
     slope: float,
     uniform: tuple[bool, bool],
     width: int,
+    stamp: int,
     space: Space,
     best: Double,
     origin: Int,
@@ -165,7 +175,7 @@ def _expand(
     bar: float,
 ) -> tuple[int, float]:
     """Enter what state w of a beam reaches; `bar` is what a path must beat to enter the beam."""
-    allow(near, item, space.mark, 1, space.ok)
+    allow(near, item, space.mark, stamp, space.ok)
     make_query(h, user, near.source_offset + item, slope, space)
     top = attend(h, near, item, uniform[0], space)
     lo = near.indptr[item]
@@ -181,8 +191,8 @@ def _expand(
             break
         attribute = near.indices[lo + j]
         n_touched = _enter(
-            h, user, item, w, attribute, first[j], far, slope, uniform[1], space, best, origin,
-            touched, n_touched,
+            h, user, item, w, attribute, first[j], far, slope, uniform[1], stamp, space, best,
+            origin, touched, n_touched,
         )  # fmt: skip
         if n_touched >= width:
             bar = np.partition(best[touched[:n_touched]], n_touched - width)[n_touched - width]
@@ -200,6 +210,7 @@ def _enter(
     far: Hop,
     slope: float,
     uniform: bool,
+    stamp: int,
     space: Space,
     best: Double,
     origin: Int,
@@ -207,7 +218,7 @@ def _enter(
     n_touched: int,
 ) -> int:
     """Enter the items behind one attribute; returns how many items the level has reached."""
-    allow(far, attribute, space.mark, 1, space.ok)
+    allow(far, attribute, space.mark, stamp, space.ok)
     make_query(h, user, far.source_offset + attribute, slope, space)
     top = attend(h, far, attribute, uniform, space)
     lo = far.indptr[attribute]

@@ -61,6 +61,22 @@ class Walks:
         return tuple(rows)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Proposals:
+    """Candidates of a batch of user-item pairs, and the walk from the item to each."""
+
+    indptr: NDArray[np.int64]
+    """(B + 1,) candidates of pair b are the rows `indptr[b]:indptr[b + 1]`, best first."""
+    item: NDArray[np.int32]
+    """(N,) candidate items."""
+    path: NDArray[np.int32]
+    """(N, T, 2) attribute (entity row) and item of each hop; -1 after the end of a walk."""
+
+    def of(self, pair: int) -> slice:
+        """The rows of one pair."""
+        return slice(int(self.indptr[pair]), int(self.indptr[pair + 1]))
+
+
 class PathSampler:
     """The paper's counterfactual path sampler, eq. (9) to (13), over one graph."""
 
