@@ -1,0 +1,272 @@
+"""The agent that walks from an item to a counterfactual one, and learns to by REINFORCE."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from cerec.agent.beam import BeamProposer
+from cerec.agent.config import AgentConfig
+from cerec.agent.returns import (
+    FittedValue,
+    RunningMean,
+    discounted,
+    others_mean,
+    reinforce_loss,
+)
+from cerec.agent.reward import Flip, cutoffs, list_items, rewards
+from cerec.agent.samplers import WalkedNegatives, WalkedSwaps
+from cerec.errors import ConfigError, RunError
+from cerec.graph.ckg import Ckg
+from cerec.graph.encoders import Encoder, EncoderConfig, cosine_spread
+from cerec.graph.facts import Facts
+from cerec.graph.warmstart import factor_table, link_table, random_table
+from cerec.ragged import Ragged
+from cerec.recommend.base import Context, Rows
+from cerec.rng import generator, torch_generator
+from cerec.sample.paths import PathSampler, Walks
+from cerec.threads import kernel_threads, torch_threads
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class WalkAgent:
+    """States (user, item), actions item -> attribute -> item, the policy of `PathSampler`."""
+
+    def __init__(
+        self,
+        config: AgentConfig,
+        encoder: EncoderConfig,
+        graph: Ckg,
+        facts: Facts,
+        *,
+        seed: int,
+        flip: Flip | None = None,
+    ) -> None:
+        """`flip` is the exact test of a counterfactual, which the reward `verified` asks."""
+        if config.reward == "verified" and flip is None:
+            raise ConfigError("agent.reward = 'verified' needs a flip test; use 'all' without one")
+        self.config, self.encoder_config, self.graph = config, encoder, graph
+        self._facts, self._seed, self._flip = facts, seed, flip
+        self.sampler = PathSampler(
+            graph,
+            slope=encoder.slope,
+            uniform_attribute=config.attribute_step == "uniform",
+            uniform_item=config.item_step == "uniform",
+        )
+        self.negatives = WalkedNegatives(self)
+        self.swaps = WalkedSwaps(self)
+        self._encoder: Encoder | None = None
+        self._adam: torch.optim.Adam | None = None
+        self._baseline = (
+            FittedValue(config.depth, encoder.width)
+            if config.baseline == "value"
+            else RunningMean(config.depth)
+        )
+        self._vectors: NDArray[np.float32] | None = None
+        self._off: tuple[Rows, Ragged, Ragged] | None = None
+
+    def learn(
+        self, user: Rows, item: Rows, context: Context, *, rng: np.random.Generator
+    ) -> dict[str, float]:
+        """One epoch of policy updates against the recommender of this moment; its figures.
+
+        `user`, `item` are the train pairs. The first call starts the node table.
+        """
+        if self._encoder is None:
+            self._begin(self._first_table(context))
+        cutoff = cutoffs(context, self.config.list_length)
+        figures = [
+            self._update(user, item, context, cutoff, rng) for _ in range(self.config.updates)
+        ]
+        self._vectors = None
+        mean, deviation = cosine_spread(torch.from_numpy(self._item_vectors(self.vectors())))
+        out = {name: float(np.mean([f[name] for f in figures])) for name in figures[0]}
+        return {**out, "cosine": mean, "spread": deviation}
+
+    def vectors(self) -> NDArray[np.float32]:
+        """(N, width) vectors of all nodes, as the policy uses them."""
+        if self._vectors is None:
+            if self._encoder is None:
+                raise RunError("the agent has not learned yet: call learn() or load_state() first")
+            with torch.no_grad(), torch_threads(kernel_threads()):
+                self._vectors = self._encoder().numpy()
+        return self._vectors
+
+    def walk(
+        self,
+        user: Rows,
+        item: Rows,
+        context: Context,
+        *,
+        rng: np.random.Generator | None,
+        unknown: bool = False,
+    ) -> Walks:
+        """Walks of the policy, drawn or (without `rng`) the likeliest.
+
+        `unknown` keeps the last step off the user's train items, too.
+        """
+        lists, more = self._keep_off(context)
+        return self.sampler.walk(
+            self.vectors(),
+            user,
+            item,
+            lists,
+            depth=self.config.depth,
+            rng=rng,
+            last=more if unknown else None,
+        )
+
+    def proposer(self) -> BeamProposer:
+        """The policy's likeliest ends, for the explainer."""
+        return BeamProposer(
+            self.vectors(),
+            self.graph,
+            slope=self.encoder_config.slope,
+            depth=self.config.depth,
+            uniform_attribute=self.config.attribute_step == "uniform",
+            uniform_item=self.config.item_step == "uniform",
+        )
+
+    def state(self) -> Arrays:
+        """Everything needed to go on exactly as if never stopped; little before the first epoch."""
+        out: Arrays = {"baseline": self._baseline.state()}
+        if self._encoder is None or self._adam is None:
+            return out
+        for name, weight in self._encoder.named_parameters():
+            out[f"encoder.{name}"] = weight.detach().numpy().copy()
+            for key, moment in self._adam.state[weight].items():
+                out[f"adam.{name}.{key}"] = moment.numpy().copy()
+        return out
+
+    def load_state(self, state: Arrays) -> None:
+        """Take over a `state()` of an agent of the same graph and settings."""
+        self._baseline.load_state(state["baseline"])
+        if "encoder.table" not in state:
+            return
+        encoder, adam = self._begin(torch.from_numpy(np.array(state["encoder.table"])))
+        for name, weight in encoder.named_parameters():
+            weight.data.copy_(torch.from_numpy(np.array(state[f"encoder.{name}"])))
+            prefix = f"adam.{name}."
+            adam.state[weight] = {
+                key.removeprefix(prefix): torch.from_numpy(np.array(moment))
+                for key, moment in state.items()
+                if key.startswith(prefix)
+            }
+
+    def _begin(self, table: torch.Tensor) -> tuple[Encoder, torch.optim.Adam]:
+        self._encoder = Encoder(self.graph, self.encoder_config, table)
+        self._encoder.reset(torch_generator(self._seed, "agent/encoder"))
+        self._adam = torch.optim.Adam(
+            self._encoder.parameters(), lr=self.config.learning_rate, foreach=False
+        )
+        self._vectors = None
+        return self._encoder, self._adam
+
+    def _first_table(self, context: Context) -> torch.Tensor:
+        rng, size = generator(self._seed, "agent/table"), self.encoder_config.size
+        if self.encoder_config.start == "random":
+            return random_table(self.graph, size, rng)
+        if self.encoder_config.start == "links":
+            return link_table(self.graph, size, rng)
+        attribute = None
+        if context.value is not None:
+            attribute = _attribute_means(self._facts, context.value, self.graph.n_entities)
+        return factor_table(self.graph, context.user, context.item, size, rng, attribute)
+
+    def _update(
+        self,
+        user: Rows,
+        item: Rows,
+        context: Context,
+        cutoff: NDArray[np.float64],
+        rng: np.random.Generator,
+    ) -> dict[str, float]:
+        if self._encoder is None or self._adam is None:
+            raise RunError("the agent has not begun")
+        config = self.config
+        user, item = self._starts(user, item, context, rng)
+        lists, _ = self._keep_off(context)
+        with torch_threads(kernel_threads()):
+            h = self._encoder()
+            table = h.detach().numpy()
+            walks = self.sampler.walk(table, user, item, lists, depth=config.depth, rng=rng)
+            reward = rewards(walks, self._item_vectors(table), context, cutoff, config, self._flip)
+            returns = discounted(reward - config.entropy * walks.log_p, config.gamma)
+            advantage = returns - self._expected(walks, returns, table)
+            log_p = self.sampler.log_prob(h, walks, lists)
+            self._adam.zero_grad()
+            reinforce_loss(log_p, torch.from_numpy(advantage).float()).backward()
+            self._adam.step()
+        return _figures(walks, reward, config.gamma)
+
+    def _starts(
+        self, user: Rows, item: Rows, context: Context, rng: np.random.Generator
+    ) -> tuple[Rows, Rows]:
+        """The starts of one update, each `draws` times in a row."""
+        n_pairs = self.config.pairs
+        lists = context.lists[:, : self.config.list_length]
+        listed = np.flatnonzero(lists.ravel() >= 0)
+        share = {"positives": 0.0, "lists": 1.0, "both": 0.5}[self.config.starts]
+        n_listed = round(share * n_pairs) if len(listed) else 0
+        take = rng.choice(len(user), n_pairs - n_listed) if len(user) else np.zeros(0, np.int64)
+        place = rng.choice(listed, n_listed) if n_listed else listed[:0]
+        who = np.concatenate([user[take], (place // max(lists.shape[1], 1)).astype(np.int32)])
+        where = np.concatenate([item[take], lists.ravel()[place]])
+        return np.repeat(who, self.config.draws), np.repeat(where, self.config.draws)
+
+    def _expected(
+        self, walks: Walks, returns: NDArray[np.float64], table: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        if self.config.baseline == "others":
+            return others_mean(returns, self.config.draws)
+        features = []
+        if self.config.baseline == "value":
+            items = self._item_vectors(table)
+            features = [
+                (table[walks.user] * items[at]).astype(np.float64) for at in walks.item[:-1]
+            ]
+        expected = self._baseline.predict(features, returns)
+        self._baseline.update(features, returns)
+        return expected
+
+    def _item_vectors(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
+        return table[self.graph.n_users : self.graph.n_users + self.graph.n_items]
+
+    def _keep_off(self, context: Context) -> tuple[Ragged, Ragged]:
+        """Items of the lists; and those with the known items. Kept for the lists at hand."""
+        if self._off is None or self._off[0] is not context.lists:
+            lists, known = list_items(context, self.config.list_length), context.known
+            user = np.concatenate([lists.row_of(), known.row_of()])
+            both = np.concatenate([lists.indices, known.indices])
+            more = Ragged.from_pairs(user, both, len(lists))
+            self._off = context.lists, lists, more
+        return self._off[1], self._off[2]
+
+
+def _attribute_means(
+    facts: Facts, value: NDArray[np.float32], n_entities: int
+) -> NDArray[np.float32]:
+    """Mean vector of the values each attribute stands in; zeros for entities in none."""
+    total = np.zeros((n_entities, value.shape[1]), np.float32)
+    np.add.at(total, facts.attribute, value)
+    count = np.bincount(facts.attribute, minlength=n_entities)
+    return total / np.maximum(count, 1).astype(np.float32)[:, None]
+
+
+def _figures(walks: Walks, reward: NDArray[np.float64], gamma: float) -> dict[str, float]:
+    """Mean and variance of the reward of a step, the discounted sum of a walk, the entropy."""
+    moved = walks.moved
+    started = moved[0]
+    steps = reward[moved] if moved.any() else np.zeros(1)
+    total = discounted(reward, gamma)[0][started] if started.any() else np.zeros(1)
+    return {
+        "reward": float(steps.mean()),
+        "reward_var": float(steps.var()),
+        "cumulative": float(total.mean()),
+        "entropy": float(-walks.log_p[moved].mean()) if moved.any() else 0.0,
+        "stuck": float(1.0 - started.mean()),
+    }

@@ -1,0 +1,43 @@
+"""A finished agent's candidates for explanations: nothing but node vectors is needed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.errors import ConfigError
+from cerec.graph.ckg import Ckg
+from cerec.ragged import Ragged
+from cerec.sample.beam import beam
+from cerec.sample.paths import PathSampler, Proposals
+
+
+class BeamProposer:
+    """Names the items at the ends of the policy's likeliest walks."""
+
+    def __init__(
+        self,
+        vectors: NDArray[np.float32],
+        graph: Ckg,
+        *,
+        slope: float = 0.2,
+        depth: int = 1,
+        uniform_attribute: bool = False,
+        uniform_item: bool = False,
+    ) -> None:
+        """`vectors` (N, width) as `WalkAgent.vectors()` gives them; the rest as it learned with."""
+        if len(vectors) != graph.n_nodes:
+            raise ConfigError(f"{len(vectors)} vectors do not fit a graph of {graph.n_nodes} nodes")
+        self._vectors = np.ascontiguousarray(vectors, np.float32)
+        self._depth = depth
+        self._sampler = PathSampler(
+            graph, slope=slope, uniform_attribute=uniform_attribute, uniform_item=uniform_item
+        )
+
+    def propose(
+        self, user: NDArray[np.integer], item: NDArray[np.integer], excluded: Ragged, width: int
+    ) -> Proposals:
+        """Up to `width` candidates per pair, likeliest first, none of them in `excluded.row(b)`."""
+        return beam(
+            self._sampler, self._vectors, user, item, excluded, depth=self._depth, width=width
+        ).proposals()
