@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from cerec.agent.config import AgentConfig
 from cerec.data.filters import FilterConfig
 from cerec.data.split import SplitConfig
 from cerec.errors import ConfigError, near_matches
@@ -29,6 +30,7 @@ class RunConfig:
     recommender: RecommenderConfig = dataclasses.field(default_factory=RecommenderConfig)
     signals: SignalConfig = dataclasses.field(default_factory=SignalConfig)
     encoder: EncoderConfig = dataclasses.field(default_factory=EncoderConfig)
+    agent: AgentConfig = dataclasses.field(default_factory=AgentConfig)
     train: TrainConfig = dataclasses.field(default_factory=TrainConfig)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from cerec.agent.agent import WalkAgent
 from cerec.config import RunConfig, to_toml
 from cerec.data.dataset import Dataset
 from cerec.data.filters import apply
@@ -16,11 +16,12 @@ from cerec.data.split import Split, split
 from cerec.errors import RunError
 from cerec.evaluate.ranking import PerUser, mean, per_user
 from cerec.files import read_json, write_json
+from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
+from cerec.recommend.context import lists_of
 from cerec.recommend.models import build
 from cerec.recommend.scorer import Scorer
-from cerec.recommend.topk import top_k_all, top_k_matrix
 from cerec.run import Run
 from cerec.training.checkpoint import drop_checkpoint
 from cerec.training.loop import Row, Trainer
@@ -50,11 +51,12 @@ def train(
     started = time.perf_counter()
     data, removed = apply(data, config.filters)
     parts = split(data, config.split, seed=seed)
-    facts = Facts.build(data)
+    facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
     model = build(config.recommender, parts.train, facts, seed=seed)
+    agent = WalkAgent(config.agent, config.encoder, ckg, facts, seed=seed)
     trainer = Trainer(
         model,
-        None,
+        agent,
         parts.train,
         facts,
         config=config.train,
@@ -74,6 +76,7 @@ def train(
         scorer,
         config=config,
         seed=seed,
+        vectors=agent.vectors() if agent.learned else None,
         metrics=final_figures(scorer, parts),
         history=trainer.progress.history,
         meta={
@@ -123,19 +126,11 @@ def _prepare(
     return folder
 
 
-def lists(scorer: Scorer, known: Ragged, k: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Top-k lists of every user, known items left out; -1 where there are fewer."""
-    k = min(k, scorer.n_items)
-    if scorer.matrix is not None:
-        return top_k_matrix(scorer.matrix, known, k)
-    return top_k_all(scorer.user, scorer.item, known, k)
-
-
 def figures(
     scorer: Scorer, known: Ragged, held_out: Ragged, ks: Sequence[int], metrics: Sequence[str]
 ) -> PerUser:
     """Metrics per user on a held-out part."""
-    rows = lists(scorer, known, max(ks))
+    rows = lists_of(scorer, known, max(ks))
     return per_user(rows, held_out, [min(k, rows.shape[1]) for k in ks], metrics)
 
 

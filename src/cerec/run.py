@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.agent.beam import BeamProposer
 from cerec.config import RunConfig, parse, read_toml, to_toml
 from cerec.data.dataset import Dataset
 from cerec.data.split import Split
@@ -95,7 +96,15 @@ class Run:
     @cached_property
     def explainer(self) -> Explainer:
         """Answers why, why not and what if."""
-        return Explainer(self.data, self.split.train, self.facts, self.scorer)
+        proposer = None
+        if self.vectors is not None:
+            proposer = BeamProposer(
+                self.vectors,
+                self.ckg,
+                slope=self.config.encoder.slope,
+                depth=self.config.agent.depth,
+            )
+        return Explainer(self.data, self.split.train, self.facts, self.scorer, proposer)
 
     def recommend(self, user: object, k: int = 20) -> list[Recommendation]:
         """The first k unknown items; the whole catalogue when k is larger."""

@@ -43,8 +43,9 @@ class Counter:
         return np.zeros((2, 1), np.float32), np.zeros((3, 1), np.float32)
 
     def scorer(self) -> Scorer:
-        table = np.full((1, 1), -abs(self.epochs - self.peak), np.float32)
-        return Scorer(table, table, table, table, "sum")
+        user = np.full((2, 1), -abs(self.epochs - self.peak), np.float32)
+        item = np.zeros((3, 1), np.float32)
+        return Scorer(user, item, item[:0], user, "sum")
 
     def state(self) -> dict[str, Any]:
         return {"w": np.array([self.weight]), "n": np.array([self.epochs])}

@@ -87,6 +87,11 @@ class WalkAgent:
         out = {name: float(np.mean([f[name] for f in figures])) for name in figures[0]}
         return {**out, "cosine": mean, "spread": deviation}
 
+    @property
+    def learned(self) -> bool:
+        """False until the first `learn` or `load_state`."""
+        return self._encoder is not None
+
     def vectors(self) -> NDArray[np.float32]:
         """(N, width) vectors of all nodes, as the policy uses them."""
         if self._vectors is None:

@@ -6,14 +6,25 @@ import numpy as np
 
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
-from cerec.recommend.base import Context, Recommender
-from cerec.recommend.topk import top_k_all
+from cerec.recommend.base import Context, Recommender, Rows
+from cerec.recommend.scorer import Scorer
+from cerec.recommend.topk import top_k_all, top_k_matrix
+
+
+def lists_of(scorer: Scorer, known: Ragged, k: int) -> Rows:
+    """Top-k lists of every user, known items left out; -1 where there are fewer."""
+    k = min(k, scorer.n_items)
+    if scorer.matrix is not None:
+        return top_k_matrix(scorer.matrix, known, k)
+    return top_k_all(scorer.user, scorer.item, known, k)
 
 
 def context_of(model: Recommender, known: Ragged, facts: Facts, list_length: int) -> Context:
-    """Vectors as of now, with lists of the given length made from them."""
-    user, item = model.factors()
+    """Vectors as of now, and the lists of the given length that the model's scores make."""
+    scorer = model.scorer()
+    user, item = (scorer.user, scorer.item) if scorer.matrix is None else model.factors()
     lists = np.empty((len(user), 0), np.int32)
     if list_length:
-        lists = top_k_all(user, item, known, min(list_length, len(item)))
-    return Context(known, facts, user, item, lists)
+        lists = lists_of(scorer, known, list_length)
+    value = scorer.effect if scorer.pooling == "mean" else None
+    return Context(known, facts, user, item, lists, value)
