@@ -84,7 +84,14 @@ class Learner:
 def trainer(
     model: Counter, policy: Learner | None, folder: Path | None = None, **config: Any
 ) -> Trainer:
-    settings = {"epochs": 12, "warmup": 2, "validate_every": 2, "patience": 2, "agent_epochs": 3}
+    settings = {
+        "epochs": 12,
+        "warmup": 2,
+        "validate_every": 2,
+        "patience": 2,
+        "agent_epochs": 3,
+        "agent_every": 1,
+    }
     return Trainer(
         model,
         policy,

@@ -14,12 +14,13 @@ from cerec.explain.assemble import Assembler, FoundBy
 from cerec.explain.explanation import Explanation
 from cerec.explain.kernels import NEVER
 from cerec.explain.options import Options
-from cerec.explain.proposer import Proposals, Proposer
+from cerec.explain.proposer import Proposer
 from cerec.explain.standing import Standing
 from cerec.explain.verifier import Outcome, Problem, Rows, Task, Verifier
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.scorer import Scorer
+from cerec.sample.paths import Proposals
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -10,22 +9,7 @@ from numpy.typing import NDArray
 
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Proposals:
-    """Candidates of a batch of user-item pairs, and the walk from the item to each."""
-
-    indptr: NDArray[np.int64]
-    """(B + 1,) candidates of pair b are the rows `indptr[b]:indptr[b + 1]`, best first."""
-    item: NDArray[np.int32]
-    """(N,) candidate items."""
-    path: NDArray[np.int32]
-    """(N, T, 2) attribute (entity row) and item of each hop; -1 after the end of a walk."""
-
-    def of(self, pair: int) -> slice:
-        """The rows of one pair."""
-        return slice(int(self.indptr[pair]), int(self.indptr[pair + 1]))
+from cerec.sample.paths import Proposals
 
 
 class Proposer(Protocol):

@@ -39,9 +39,9 @@ class TrainConfig:
     """Looks without a better value before training stops."""
     metric: str = "ndcg@20"
     """The validation number that decides: recall@K or ndcg@K."""
-    agent_every: int = 1
+    agent_every: int = 5
     """Epochs between two policy epochs while co-training."""
-    agent_epochs: int = 10
+    agent_epochs: int = 8
     """Policy epochs on the finished recommender, so that the agent knows the scores it explains."""
     checkpoint_seconds: float = 15.0
     """Seconds between two checkpoints; the work since the last one is what a kill can lose."""
