@@ -44,6 +44,11 @@ SMALL: dict[str, tuple[dict[str, Any], int]] = {
         },
         25,
     ),
+    "mcrec": (
+        {"dim": 8, "node_dim": 8, "filters": 8, "tower": (16,), "batch": 64, "dropout": 0.0}
+        | {"learning_rate": 0.01, "pretrain": 5, "candidates": 12},
+        30,
+    ),
 }
 NAMES = sorted(SMALL)
 

@@ -11,8 +11,15 @@ from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.base import Recommender
-from cerec.recommend.compared import kgat, kgpolicy, kgqr, neumf
-from cerec.recommend.compared.kgpolicy_sampler import KGPolicyConfig
+from cerec.recommend.compared import (
+    kgat,
+    kgpolicy,
+    kgpolicy_sampler,
+    kgqr,
+    mcrec,
+    mcrec_network,
+    neumf,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +65,7 @@ SYSTEMS: Mapping[str, System] = {
     ),
     "kgpolicy": System(
         "KGPolicy",
-        KGPolicyConfig,
+        kgpolicy_sampler.KGPolicyConfig,
         kgpolicy.AUTHORS,
         lambda config, m: kgpolicy.KGPolicy(config, m.known, m.facts, m.graph, seed=m.seed),
     ),
@@ -68,6 +75,13 @@ SYSTEMS: Mapping[str, System] = {
         kgqr.AUTHORS,
         lambda config, m: kgqr.KGQR(config, m.known, m.facts, m.graph, seed=m.seed),
         "interactive; ranked by Q in the state after the user's train items",
+    ),
+    "mcrec": System(
+        "MCRec",
+        mcrec_network.MCRecConfig,
+        mcrec_network.AUTHORS,
+        lambda config, m: mcrec.MCRec(config, m.known, m.facts, seed=m.seed),
+        "re-ranks the first 200 items of BPR-MF, not the whole catalogue",
     ),
 }
 
