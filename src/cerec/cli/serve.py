@@ -1,0 +1,95 @@
+"""`cerec serve`, `cerec report`."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cerec.cli.console import err, remark
+from cerec.errors import ConfigError
+from cerec.run import open_run
+
+RunFolder = Annotated[Path, typer.Argument(help="A run folder, made by `cerec train`.")]
+_NEEDED = ("fastapi", "uvicorn")
+
+
+def serve(
+    run: RunFolder,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 8000,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(help="File with the bearer token (or set CEREC_TOKEN); needed off loopback."),
+    ] = None,
+    cors: Annotated[
+        list[str] | None, typer.Option(help="Origin of another page that may ask; repeatable.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Threads that answer; all cores.")] = None,
+    waiting: Annotated[int, typer.Option(help="Requests that may wait before 429.")] = 128,
+    log_requests: Annotated[
+        bool, typer.Option("--log/--no-log", help="Write the access log to stderr.")
+    ] = True,
+) -> None:
+    """Serve a run: the studio page, and the same answers as a REST service.
+
+    Example: cerec serve runs/demo --open
+    """
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ConfigError(f"serving needs {' and '.join(missing)}: pip install 'cerec[serve]'")
+    from cerec.serve.limits import Limits
+    from cerec.serve.server import Address, listen
+    from cerec.serve.server import serve as run_server
+    from cerec.serve.service import Service
+
+    address = Address(host=host, port=port, token=_token(token_file), origins=tuple(cors or ()))
+    limits = Limits(waiting=waiting, **({} if workers is None else {"workers": workers}))
+    listener = listen(address)
+    with err.status(f"opening {run}"):
+        service = Service(open_run(run))
+    _log_to_stderr(log_requests)
+
+    def started(url: str) -> None:
+        remark(f"serving {run} on {url} (stop with Ctrl-C)")
+        if open_page:
+            webbrowser.open(url)
+
+    run_server(service, listener, address, limits=limits, started=started)
+
+
+def report(
+    run: RunFolder,
+    out_file: Annotated[Path, typer.Option("--out", help="The HTML file.")] = Path("report.html"),
+    users: Annotated[int, typer.Option(help="People to explain.", min=0, max=50)] = 3,
+    items: Annotated[int, typer.Option(help="Items explained for each.", min=1, max=50)] = 4,
+    k: Annotated[int, typer.Option("-k", help="Length of the lists.", min=1, max=200)] = 20,
+) -> None:
+    """Write the run and a few explained people as one HTML file, to mail to a colleague.
+
+    Example: cerec report runs/demo --out report.html
+    """
+    from cerec.serve.report import write_report
+
+    path = write_report(open_run(run), out_file, users=users, items=items, k=k)
+    remark(f"wrote {path} ({path.stat().st_size / 1024:,.0f} kB)")
+
+
+def _token(file: Path | None) -> str | None:
+    if file is None:
+        return os.environ.get("CEREC_TOKEN") or None
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: the token cannot be read: {error}") from None
+
+
+def _log_to_stderr(requests: bool) -> None:
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s")
+    logging.getLogger("cerec.access").disabled = not requests

@@ -1,0 +1,161 @@
+"""The endpoints. Ids are query parameters: they are people's own and may hold any character,
+slashes and dots included, which a path cannot carry safely.
+"""
+
+# Annotations hold the limits of this very app, so they must be evaluated as written:
+# no `from __future__ import annotations` in this file.
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query
+from pydantic import Field
+from starlette.responses import Response
+
+from cerec.serve import schemas
+from cerec.serve.limits import Gate, Limits
+from cerec.serve.problems import MEDIA_TYPE, encode
+from cerec.serve.service import Service
+
+_WORDS = {
+    400: "The body is not JSON that can be read",
+    401: "The token is missing or wrong",
+    404: "An unknown id; `matches` holds near ones",
+    413: "The body is too large",
+    422: "A field is missing or out of range; `errors` names it",
+    429: "Too many requests wait already",
+    503: "No answer within the time limit",
+}
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "description": words,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+    for status, words in _WORDS.items()
+}
+
+
+def build_router(service: Service, limits: Limits, gate: Gate) -> APIRouter:
+    """Routes under `/api` that ask `service` through `gate`."""
+    router = APIRouter(prefix="/api", responses=PROBLEMS)
+    _add_finding(router, service, limits, gate)
+    _add_lists(router, service, limits, gate)
+    _add_explaining(router, service, limits, gate)
+    _add_run(router, service, gate)
+    return router
+
+
+async def _answer(gate: Gate, question: Callable[[], Any]) -> Response:
+    # encoded on the worker's thread, and past FastAPI's own serialiser, which is slow
+    body = await gate.run(lambda: encode(question()))
+    return Response(body, media_type="application/json")
+
+
+UserId = Annotated[str, Query(min_length=1, max_length=512, description="Id of a user")]
+ItemId = Annotated[str, Query(min_length=1, max_length=512, description="Id of an item")]
+Text = Annotated[str, Query(max_length=200, description="Part of a name, or an id")]
+Offset = Annotated[int, Query(ge=0, le=10_000_000, description="Entries to leave out")]
+
+
+def _add_finding(router: APIRouter, service: Service, limits: Limits, gate: Gate) -> None:
+    limit_type = Annotated[int, Query(ge=1, le=limits.results, description="Entries of the page")]
+
+    @router.get("/users", response_model=schemas.Users, summary="Find users by id or name")
+    async def users(q: Text = "", limit: limit_type = 20, offset: Offset = 0) -> Response:
+        return await _answer(gate, lambda: service.users(q, limit, offset))
+
+    @router.get("/items", response_model=schemas.Items, summary="Find items by id or name")
+    async def items(q: Text = "", limit: limit_type = 20, offset: Offset = 0) -> Response:
+        return await _answer(gate, lambda: service.items(q, limit, offset))
+
+    @router.get("/values", response_model=schemas.Values, summary="Attributes of a relation")
+    async def values(
+        relation: Annotated[str, Query(min_length=1, max_length=512)],
+        q: Text = "",
+        limit: limit_type = 20,
+        offset: Offset = 0,
+    ) -> Response:
+        return await _answer(gate, lambda: service.values(relation, q, limit, offset))
+
+    @router.get("/history", response_model=schemas.History, summary="What a user took")
+    async def history(user: UserId, limit: limit_type = 50, offset: Offset = 0) -> Response:
+        return await _answer(gate, lambda: service.history(user, limit, offset))
+
+
+def _add_lists(router: APIRouter, service: Service, limits: Limits, gate: Gate) -> None:
+    length = Annotated[int, Query(ge=1, le=limits.k, description="Length of the list")]
+
+    @router.get("/recommendations", response_model=schemas.Recommendations, summary="A user's list")
+    async def recommendations(user: UserId, k: length = 20) -> Response:
+        return await _answer(gate, lambda: service.recommendations(user, k))
+
+    @router.get("/attributes", response_model=schemas.Attributes, summary="What an item has")
+    async def attributes(
+        item: ItemId,
+        user: Annotated[
+            str | None,
+            Query(min_length=1, max_length=512, description="Adds `pull` for this user"),
+        ] = None,
+    ) -> Response:
+        return await _answer(gate, lambda: service.attributes(item, user))
+
+
+def _add_explaining(router: APIRouter, service: Service, limits: Limits, gate: Gate) -> None:
+    explain = _question_type(limits)
+
+    @router.post(
+        "/explanation", response_model=schemas.Explanation, summary="Why this item, or why not"
+    )
+    async def explanation(question: Annotated[explain, Body()]) -> Response:  # type: ignore[valid-type]
+        options = question.model_dump()  # type: ignore[attr-defined]
+        body, seconds = await gate.run(lambda: _timed(service, options))
+        timing = {"Server-Timing": f"explain;dur={seconds * 1e3:.2f}"}
+        return Response(body, headers=timing, media_type="application/json")
+
+    imagine = _what_if_type(limits)
+
+    @router.post(
+        "/what-if", response_model=schemas.WhatIf, summary="The list had an item other attributes"
+    )
+    async def what_if(question: Annotated[imagine, Body()]) -> Response:  # type: ignore[valid-type]
+        asked = question.model_dump()  # type: ignore[attr-defined]
+        return await _answer(gate, lambda: service.what_if(**asked))
+
+
+def _timed(service: Service, options: dict[str, Any]) -> tuple[bytes, float]:
+    found, seconds = service.explanation(**options)
+    return encode(found), seconds
+
+
+def _add_run(router: APIRouter, service: Service, gate: Gate) -> None:
+    @router.get("/run", response_model=schemas.RunFacts, summary="Data, model and metrics")
+    async def run() -> Response:
+        return await _answer(gate, service.facts)
+
+    @router.get("/overview", response_model=schemas.Overview, summary="Training and explanations")
+    async def overview() -> Response:
+        return await _answer(gate, service.overview)
+
+
+def _question_type(limits: Limits) -> type[schemas.ExplainQuestion]:
+    """The question with this service's bounds in it."""
+
+    class ExplainQuestion(schemas.ExplainQuestion):
+        k: int = Field(20, ge=1, le=limits.k)
+        lock: list[schemas.Lock] = Field([], max_length=limits.locks)
+        max_changes: int | None = Field(None, ge=1, le=limits.changes)
+        alternatives: int = Field(0, ge=0, le=limits.alternatives)
+        budget: float = Field(limits.budget, gt=0, le=limits.budget, allow_inf_nan=False)
+
+    ExplainQuestion.__doc__ = schemas.ExplainQuestion.__doc__
+    return ExplainQuestion
+
+
+def _what_if_type(limits: Limits) -> type[schemas.WhatIfQuestion]:
+    """The question with this service's bounds in it."""
+
+    class WhatIfQuestion(schemas.WhatIfQuestion):
+        k: int = Field(20, ge=1, le=limits.k)
+        attributes: list[tuple[schemas.Id, schemas.Id]] = Field(max_length=limits.attributes)
+
+    WhatIfQuestion.__doc__ = schemas.WhatIfQuestion.__doc__
+    return WhatIfQuestion

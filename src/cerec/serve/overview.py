@@ -1,0 +1,134 @@
+"""The whole run at a glance: its facts, its training, and its explanations over a sample."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cerec.explain.explanation import Explanation
+
+if TYPE_CHECKING:
+    from cerec.run import Run
+
+SAMPLE_USERS = 100
+SAMPLE_ITEMS = 10
+_MOST = 12
+
+
+def run_facts(run: Run) -> dict[str, Any]:
+    """Name, sizes of the data, model, metrics and settings, free of NaN."""
+    data = run.data
+    return {
+        "name": data.name,
+        "data": {
+            "users": len(data.users),
+            "items": len(data.items),
+            "interactions": len(data.interactions),
+            "train": run.split.train.size,
+            "validation": run.split.valid.size,
+            "test": run.split.test.size,
+            "entities": len(data.entities),
+            "relations": len(data.relations),
+            "triples": len(data.triples),
+            "values": run.facts.n_values,
+        },
+        "relations": [
+            {"id": id_, "name": name, "values": int(n)}
+            for id_, name, n in zip(
+                data.relations.ids,
+                data.relations.names,
+                np.bincount(run.facts.relation, minlength=len(data.relations)),
+                strict=True,
+            )
+        ],
+        "fidelity": run.scorer.fidelity,
+        "pooling": run.scorer.pooling,
+        "metrics": clean(run.metrics),
+        "settings": clean(run.meta),
+        "notes": list(data.notes),
+    }
+
+
+def overview(run: Run, k: int = 20) -> dict[str, Any]:
+    """Training curves, and what explanations look like over a fixed sample of users.
+
+    The sample is the same for equal runs: users at even distances, their first `SAMPLE_ITEMS`.
+    """
+    found = list(run.explain_many(_pairs(run, k), k=k))
+    verified = [e for e in found if e.status == "verified"]
+    status = Counter(e.status for e in found)
+    with_attributes = len(found) - status["no_attributes"]
+    return {
+        "history": [clean(row) for row in run.history],
+        "sample": {"pairs": len(found), "users": len({e.user for e in found}), "k": k},
+        "coverage": status["verified"] / with_attributes if with_attributes else None,
+        "status": dict(sorted(status.items())),
+        "certificates": dict(sorted(Counter(e.certificate or "none" for e in verified).items())),
+        "sizes": _histogram([len(e.changes) for e in verified]),
+        "falls": _histogram([(e.rank_after or 0) - (e.rank_before or 0) for e in verified]),
+        "decisive": _decisive(verified),
+        "relations": _relations(verified),
+    }
+
+
+def _pairs(run: Run, k: int) -> list[tuple[str, str]]:
+    users = run.data.users
+    rows = np.unique(np.linspace(0, len(users) - 1, min(SAMPLE_USERS, len(users))).astype(int))
+    return [
+        (users[row], r.item)
+        for row in rows.tolist()
+        for r in run.recommend(users[row], k)[:SAMPLE_ITEMS]
+    ]
+
+
+def _histogram(values: list[int]) -> list[dict[str, int]]:
+    return [{"value": v, "count": n} for v, n in sorted(Counter(values).items())]
+
+
+def _decisive(explanations: list[Explanation]) -> list[dict[str, Any]]:
+    """Attributes whose loss most often takes an item out of a list."""
+    count: Counter[tuple[str, str]] = Counter()
+    users: dict[tuple[str, str], set[str]] = {}
+    names: dict[tuple[str, str], tuple[str, str]] = {}
+    for e in explanations:
+        for c in e.changes:
+            if c.before is not None:
+                key = (c.relation, c.before)
+                count[key] += 1
+                users.setdefault(key, set()).add(e.user)
+                names[key] = (c.relation_name or c.relation, c.before_name or c.before)
+    best = sorted(count, key=lambda key: (-count[key], key))[:_MOST]
+    return [
+        {
+            "relation": {"id": key[0], "name": names[key][0]},
+            "attribute": {"id": key[1], "name": names[key][1]},
+            "explanations": count[key],
+            "users": len(users[key]),
+        }
+        for key in best
+    ]
+
+
+def _relations(explanations: list[Explanation]) -> list[dict[str, Any]]:
+    """How often each relation takes part in an explanation."""
+    count: Counter[tuple[str, str]] = Counter()
+    for e in explanations:
+        count.update({(c.relation, c.relation_name or c.relation) for c in e.changes})
+    ordered = sorted(count.items(), key=lambda entry: (-entry[1], entry[0]))
+    return [{"id": id_, "name": name, "explanations": n} for (id_, name), n in ordered]
+
+
+def clean(value: Any) -> Any:
+    """A value as JSON can hold it: NaN and infinities become None, numpy numbers plain ones."""
+    if isinstance(value, dict):
+        return {str(key): clean(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

@@ -1,0 +1,191 @@
+"""Questions about one run and their answers as plain values; no HTTP here.
+
+The run is only read, and what is computed once is computed under a lock, so any number of
+threads may ask at the same time. Equal questions get equal answers: how long an answer took is
+not part of it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.data.ids import IdTable
+from cerec.explain.explanation import Explanation
+from cerec.serve.overview import overview, run_facts
+from cerec.serve.search import Index
+
+if TYPE_CHECKING:
+    from cerec.run import Run
+
+Page = dict[str, Any]
+
+
+class Service:
+    """One run, ready to be asked."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        data, facts = run.data, run.facts
+        self._seen = run.split.train
+        popularity = np.bincount(self._seen.indices, minlength=len(data.items))
+        self._users = Index(data.users.ids, data.users.names, self._seen.counts)
+        self._items = Index(data.items.ids, data.items.names, popularity)
+        self._popularity = popularity
+        self._holders = facts.holders.counts
+        self._values = {
+            relation: np.flatnonzero(facts.relation == row)
+            for row, relation in enumerate(data.relations)
+        }
+        self._value_index: dict[str, Index] = {}
+        self._overview: dict[str, Any] | None = None
+        self._once = threading.Lock()
+        self._warm()
+
+    def _warm(self) -> None:
+        """Ask each kind of question once, so that kernels are compiled before anyone waits."""
+        for user in self._run.data.users[:1]:
+            for listed in self._run.recommend(user, 1):
+                self._run.explain(user, listed.item, k=1, alternatives=1)
+                self._run.what_if(user, listed.item, self._run.attributes(listed.item), k=1)
+
+    # -- finding ---------------------------------------------------------------------------------
+
+    def users(self, query: str, limit: int, offset: int) -> Page:
+        """Users by id or name; those with the longest history first."""
+        rows = self._users.find(query)
+        table, counts = self._run.data.users, self._seen.counts
+        return _page(
+            [{**_named(table, r), "history": int(counts[r])} for r in rows[offset:][:limit]],
+            len(rows),
+        )
+
+    def items(self, query: str, limit: int, offset: int) -> Page:
+        """Items by id or name; the most taken first."""
+        rows = self._items.find(query)
+        table = self._run.data.items
+        return _page(
+            [
+                {**_named(table, r), "users": int(self._popularity[r])}
+                for r in rows[offset:][:limit]
+            ],
+            len(rows),
+        )
+
+    def values(self, relation: str, query: str, limit: int, offset: int) -> Page:
+        """Attributes that items have by `relation`; the most held first."""
+        self._run.data.relations.row(relation)  # refuses an unknown relation with near matches
+        values, index = self._values[relation], self._index_of(relation)
+        entities, attribute = self._run.data.entities, self._run.facts.attribute
+        rows = index.find(query)
+        found = [
+            {**_named(entities, int(attribute[v])), "items": int(self._holders[v])}
+            for v in values[rows[offset:][:limit]]
+        ]
+        return _page(found, len(rows))
+
+    def _index_of(self, relation: str) -> Index:
+        with self._once:
+            if relation not in self._value_index:
+                values = self._values[relation]
+                entities = self._run.data.entities
+                rows = self._run.facts.attribute[values].tolist()
+                ids, names = [entities.ids[r] for r in rows], [entities.names[r] for r in rows]
+                self._value_index[relation] = Index(ids, names, self._holders[values])
+            return self._value_index[relation]
+
+    # -- one user --------------------------------------------------------------------------------
+
+    def history(self, user: str, limit: int, offset: int) -> Page:
+        """What the user took, as far as the recommender knows."""
+        row = self._run.data.users.row(user)
+        items = self._seen.row(row)
+        table = self._run.data.items
+        page = _page([_named(table, int(i)) for i in items[offset:][:limit]], len(items))
+        return {"user": _named(self._run.data.users, row), **page}
+
+    def recommendations(self, user: str, k: int) -> Page:
+        """The first k items, best first."""
+        row = self._run.data.users.row(user)
+        found = [
+            {"item": r.item, "name": r.name, "score": r.score, "rank": r.rank}
+            for r in self._run.recommend(user, k)
+        ]
+        return {"user": _named(self._run.data.users, row), "k": k, "results": found}
+
+    # -- one item --------------------------------------------------------------------------------
+
+    def attributes(self, item: str, user: str | None) -> Page:
+        """What is known of an item; with a user also what each attribute adds to the score.
+
+        `pull` is how much the score would lose if that attribute alone were removed.
+        """
+        run = self._run
+        row = run.data.items.row(item)
+        values = run.facts.of_item.row(row)
+        pulls: list[float | None] = [None] * len(values)
+        if user is not None:
+            pulls = self._pulls(run.data.users.row(user), values)
+        found = [
+            {
+                "relation": _named(run.data.relations, int(run.facts.relation[v])),
+                "attribute": _named(run.data.entities, int(run.facts.attribute[v])),
+                "items": int(self._holders[v]),
+                "pull": pull,
+            }
+            for v, pull in zip(values, pulls, strict=True)
+        ]
+        return {"item": _named(run.data.items, row), **_page(found, len(found))}
+
+    def _pulls(self, user: int, values: NDArray[np.int32]) -> list[float | None]:
+        if len(values) == 0:
+            return []
+        effect = self._run.scorer.effects(user, values)
+        if self._run.scorer.pooling == "sum":
+            return [float(e) for e in effect]
+        total, n = effect.sum(), len(values)
+        rest = (total - effect) / max(n - 1, 1)
+        return [float(p) for p in total / n - rest]
+
+    def explanation(self, user: str, **question: Any) -> tuple[Page, float]:
+        """`Run.explain` as a plain value, and the seconds it took beside it."""
+        question["lock"] = tuple(question.get("lock", ()))
+        found = self._run.explain(user, **question)
+        return timeless(found), found.seconds
+
+    def what_if(self, user: str, item: str, attributes: Iterable[tuple[str, str]], k: int) -> Page:
+        """`Run.what_if` as a plain value."""
+        return self._run.what_if(user, item, list(attributes), k=k).to_dict()
+
+    # -- the run ---------------------------------------------------------------------------------
+
+    def facts(self) -> Page:
+        """Data, model, metrics and settings of the run."""
+        return run_facts(self._run)
+
+    def overview(self) -> Page:
+        """Training curves, and coverage, sizes and decisive attributes over a sample of users."""
+        with self._once:
+            if self._overview is None:
+                self._overview = overview(self._run)
+            return self._overview
+
+
+def timeless(explanation: Explanation) -> Page:
+    """An explanation as a plain value, without `seconds`."""
+    plain = explanation.to_dict()
+    for one in (plain, *plain["alternatives"]):
+        one.pop("seconds")
+    return plain
+
+
+def _page(results: list[dict[str, Any]], total: int) -> Page:
+    return {"total": total, "results": results}
+
+
+def _named(table: IdTable, row: int) -> dict[str, str]:
+    return {"id": table.ids[row], "name": table.names[row]}

@@ -1,0 +1,100 @@
+// One explanation, drawn: sentence, changes, rank scale, path.
+import { bdi, count, el, icon, number, plural } from "./dom.js";
+import { pathGraph } from "./graph.js";
+import { rankScale } from "./scale.js";
+
+export function nameOf(explanation, id) {
+  return explanation.names.find((n) => n.id === id)?.name ?? id;
+}
+
+// The sentence with the names in it set apart; longer names first, so that none is cut in two.
+// Names of items stand between asterisks in the text, which are left out here.
+export function sentence(explanation) {
+  const marks = new Map();
+  for (const c of explanation.changes) {
+    if (c.before_name) marks.set(c.before_name, "was");
+    if (c.after_name) marks.set(c.after_name, "would");
+  }
+  for (const n of explanation.names.slice(1)) marks.set(`*${n.name}*`, "title");
+  const names = [...marks.keys()].filter((n) => n.length > 1).sort((a, b) => b.length - a.length);
+  const line = el("p", { class: "sentence", dir: "auto" });
+  let rest = explanation.text;
+  while (rest) {
+    let first = null;
+    for (const name of names) {
+      const at = rest.indexOf(name);
+      if (at >= 0 && (first === null || at < first.at)) first = { at, name };
+    }
+    if (first === null) break;
+    const kind = marks.get(first.name);
+    line.append(rest.slice(0, first.at), el("b", { class: kind }, bdi(kind === "title" ? first.name.slice(1, -1) : first.name)));
+    rest = rest.slice(first.at + first.name.length);
+  }
+  line.append(rest);
+  return line;
+}
+
+const SEALS = {
+  minimum: ["Verified, and nothing smaller does it", "Checked by scoring the changed item again; no set of fewer changes towards this item flips the list."],
+  irreducible: ["Verified, nothing can be left out", "Checked by scoring the changed item again; leaving out any one change would not flip the list."],
+  none: ["Verified", "Checked by scoring the changed item again."],
+};
+const UNSEALED = {
+  not_found: "No change found",
+  no_attributes: "Nothing known to change",
+  not_recommended: "Not in the list",
+  timed_out: "Out of time",
+};
+
+export function seal(explanation) {
+  const good = explanation.status === "verified";
+  const [words, title] = good ? SEALS[explanation.certificate || "none"] : [UNSEALED[explanation.status], null];
+  return el("span", { class: `seal ${good ? "good" : "bad"}`, title }, icon(good ? "check" : "warn"), words);
+}
+
+export function changeRows(changes) {
+  return el("ul", { class: "changes", "aria-label": "Changes" }, changes.map((c) =>
+    el("li", { class: "change" },
+      el("span", { class: "relation" }, bdi(c.relation_name || c.relation)),
+      chip("before", c.before_name ?? c.before, "not there"),
+      el("span", { class: "to", role: "img", "aria-label": "becomes" }, icon("arrow")),
+      chip("after", c.after_name ?? c.after, "removed"))));
+}
+
+function chip(side, name, absent) {
+  return name === null || name === undefined
+    ? el("span", { class: `chip ${side} absent` }, absent)
+    : el("span", { class: `chip ${side}`, title: name }, bdi(name));
+}
+
+function outcome(e) {
+  const other = nameOf(e, e.replacement);
+  const comes = e.question === "why_not" ? "drops out" : "comes in";
+  return el("dl", { class: "numbers" },
+    pair("Score", `${number(e.score_before)} → ${number(e.score_after)}`),
+    pair("Score to pass", number(e.cutoff)),
+    el("div", { class: "wide" }, el("dt", {}, comes === "comes in" ? "Comes in instead" : "Drops out for it"), el("dd", {}, bdi(other, "would"))));
+}
+
+const pair = (name, value) => el("div", {}, el("dt", {}, name), el("dd", {}, value));
+
+export function explanationCard(e) {
+  if (e.status !== "verified") return el("div", { class: "card-body" }, seal(e), sentence(e));
+  return el("div", { class: "card-body" },
+    seal(e),
+    sentence(e),
+    block(e.changes.length === 1 ? "The one change" : `The ${count(e.changes.length)} changes`, changeRows(e.changes)),
+    block("What it does to the rank", rankScale({ before: e.rank_before, after: e.rank_after, k: e.k }), outcome(e)),
+    e.path.length > 0 && block("How the other item was found", pathGraph(e.path)));
+}
+
+export function block(title, ...content) {
+  return el("section", { class: "block" }, el("h3", {}, title), content);
+}
+
+export function explanationText(e) {
+  const lines = [e.text.replaceAll("*", "")];
+  for (const c of e.changes) lines.push(`  ${c.relation_name || c.relation}: ${c.before_name ?? c.before ?? "(not there)"} -> ${c.after_name ?? c.after ?? "(removed)"}`);
+  if (e.status === "verified") lines.push(`  rank ${e.rank_before} -> ${e.rank_after} of the top ${e.k}; ${plural(e.changes.length, "change")}, ${e.certificate || "verified"}`);
+  return lines.join("\n");
+}

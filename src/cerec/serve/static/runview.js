@@ -1,0 +1,114 @@
+// The whole run: data, accuracy, training, and what its explanations look like.
+import { count, el, number, percent, plural } from "./dom.js";
+import { bars, columns, curve, ring } from "./charts.js";
+
+const DATA = [["users", "users"], ["items", "items"], ["interactions", "interactions"], ["triples", "facts"], ["relations", "relations"], ["values", "attribute values"]];
+const STATUS = {
+  verified: "verified", not_found: "no change found", no_attributes: "no attributes known", not_recommended: "not recommended", timed_out: "out of time",
+};
+const SKIP = /^(epoch|step|seconds?|time|wall|memory)/i;
+
+export function runView(facts, overview) {
+  return el("div", { class: "run-view" },
+    el("header", { class: "run-head" }, el("h1", {}, facts.name), el("p", { class: "lead" },
+      `${plural(facts.data.users, "user")}, ${plural(facts.data.items, "item")} and ${plural(facts.data.triples, "fact")} about them.`)),
+    tiles(DATA.map(([key, name]) => [count(facts.data[key]), name]), "Data"),
+    accuracy(facts.metrics),
+    training(overview.history),
+    explaining(overview),
+    settings(facts));
+}
+
+function tiles(rows, title, cls = "") {
+  return el("section", { class: "run-block" }, el("h2", {}, title), el("dl", { class: `tiles ${cls}` },
+    rows.map(([value, name]) => el("div", { class: "tile" }, el("dt", {}, name), el("dd", {}, value)))));
+}
+
+// {"test": {"recall@20": 0.2}} and {"recall@20": 0.2} alike become [name, value] rows.
+export function flatNumbers(value, prefix = "") {
+  if (typeof value === "number") return [[prefix, value]];
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([key, v]) => flatNumbers(v, prefix ? `${prefix} · ${key}` : key));
+}
+
+function accuracy(metrics) {
+  const rows = flatNumbers(metrics).map(([name, v]) => [number(v), name]);
+  if (!rows.length) return null;
+  return tiles(rows.slice(0, 24), "Accuracy", "accent");
+}
+
+// Rows of several phases (recommender, agent) share one history; each phase has its own curves.
+export function trainingCurves(history) {
+  const phases = [...new Set(history.map((row) => row.phase ?? ""))];
+  return phases.flatMap((phase) => {
+    const rows = history.filter((row) => (row.phase ?? "") === phase);
+    return Object.keys(rows[0]).filter((name) => !SKIP.test(name)).map((name) => ({
+      name, phase, points: rows.map((row, n) => ({ x: row.epoch ?? n + 1, y: row[name] })).filter((p) => typeof p.y === "number"),
+    }));
+  }).filter(({ points }) => points.length > 1 && points.some((p) => p.y !== points[0].y));
+}
+
+function training(history) {
+  const curves = trainingCurves(history);
+  if (!curves.length) return null;
+  return el("section", { class: "run-block" }, el("h2", {}, "Training"), el("div", { class: "curves" },
+    curves.slice(0, 12).map(({ name, phase, points }) => el("figure", { class: "tile figure" },
+      el("figcaption", {}, el("span", {}, name, phase && el("span", { class: "fine" }, ` ${phase}`)), el("b", {}, number(points.at(-1).y))), curve(points, name)))));
+}
+
+function explaining(o) {
+  const s = o.sample;
+  if (!s.pairs) return null;
+  const verified = o.status.verified || 0;
+  const minimum = o.certificates.minimum || 0;
+  const sizes = grouped(o.sizes, 10);
+  return el("section", { class: "run-block" }, el("h2", {}, "Explanations"),
+    el("p", { class: "lead" }, `From ${plural(s.pairs, "recommendation")} of ${plural(s.users, "user")}, top ${s.k}.`),
+    el("div", { class: "figures" },
+      el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Coverage")),
+        el("div", { class: "ring-row" }, ring(o.coverage, "Coverage"),
+          el("ul", { class: "legend" }, Object.entries(o.status).sort((a, b) => b[1] - a[1]).map(([key, n]) => el("li", { class: `legend-${key}` }, el("b", {}, count(n)), ` ${STATUS[key] || key}`)),
+            el("li", {}, el("b", {}, percent(verified ? minimum / verified : null)), " certified smallest")))),
+      el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Changes needed")),
+        sizes.length ? columns(sizes, "How many changes explanations need", "changes in one explanation") : empty()),
+      el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Most decisive attributes")),
+        o.decisive.length ? bars(o.decisive.map((d) => ({ name: d.attribute.name, group: d.relation.name, value: d.explanations, note: `${count(d.explanations)} · ${plural(d.users, "user")}` })), "Attributes whose loss most often takes an item out of a list") : empty()),
+      el("div", { class: "stack" }, el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Relations that matter")),
+        o.relations.length ? bars(o.relations.slice(0, 12).map((r) => ({ name: r.name, value: r.explanations, note: percent(r.explanations / verified) })), "Share of explanations each relation takes part in") : empty()),
+      el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "How far items fall")),
+        o.falls.length ? columns(byRange(o.falls), "How many ranks items fall", "ranks lost by the change") : empty()))));
+}
+
+const empty = () => el("p", { class: "empty-note" }, "No explanation in the sample.");
+
+export function grouped(sizes, most) {
+  const shown = sizes.filter((s) => s.value < most).map((s) => ({ label: String(s.value), count: s.count }));
+  const rest = sizes.filter((s) => s.value >= most).reduce((n, s) => n + s.count, 0);
+  return rest ? [...shown, { label: `${most}+`, count: rest }] : shown;
+}
+
+const RANGES = [5, 10, 20, 50, 100, 500];
+export function byRange(falls) {
+  const rows = [...RANGES, Infinity].map((most, n) => {
+    const least = (RANGES[n - 1] ?? 0) + 1;
+    const found = falls.filter((f) => f.value >= least && f.value <= most).reduce((sum, f) => sum + f.count, 0);
+    return { label: most === Infinity ? `${least}+` : `${least}–${most}`, count: found };
+  });
+  while (rows.length > 1 && rows.at(-1).count === 0) rows.pop();
+  return rows;
+}
+
+function settings(facts) {
+  const rows = flatText(facts.settings);
+  const notes = facts.notes.map((n) => el("li", {}, n));
+  return el("section", { class: "run-block" }, el("h2", {}, "Settings"),
+    el("details", { class: "tile" }, el("summary", {}, `${plural(rows.length, "value")}, kept with the run`),
+      el("table", { class: "settings" }, el("tbody", {}, rows.map(([name, v]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, v)))))),
+    notes.length > 0 && el("details", { class: "tile" }, el("summary", {}, "Notes on the data"), el("ul", { class: "notes" }, notes)));
+}
+
+function flatText(value, prefix = "") {
+  if (value === null || typeof value !== "object") return [[prefix, value === null ? "–" : typeof value === "number" ? number(value) : String(value)]];
+  if (Array.isArray(value)) return [[prefix, value.map((v) => (typeof v === "object" ? JSON.stringify(v) : v)).join(", ")]];
+  return Object.entries(value).flatMap(([key, v]) => flatText(v, prefix ? `${prefix}.${key}` : key));
+}
