@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cerec.cli.data import app, read_options
-from cerec.errors import CerecError, ConfigError, DataError
+from cerec.cli.data import app
+from cerec.data.load import load
+from cerec.data.split import SplitConfig, split
+from cerec.data.synthetic import WorldConfig, demo, make_world
+from cerec.errors import CerecError, DataError
 
 REAL = Path(os.environ.get("CEREC_DATA", "no-such-folder"))
 
@@ -97,7 +100,10 @@ def test_a_filter_that_leaves_nothing_makes_the_data_unusable() -> None:
         (["check", "no/such/folder"], "no such folder"),
         (["check", "demo", "--set", "filters.kcore=3"], "did you mean 'k_core'"),
         (["check", "demo", "--set", "filters.k_core=few"], "whole number"),
-        (["check", "demo", "--option", "train"], "NAME=VALUE"),
+        (["check", "demo", "--option", "train"], "name=value"),
+        (["make", "--users", "5", "--out", "x"], "world.interactions"),
+        (["split", "demo", "--method", "fair", "--out", "x"], "split.method must be one of"),
+        (["split", "demo", "--method", "given", "--out", "x"], "came whole"),
         (["get", "ml-25m"], "'ml-100k' can be had"),
     ],
 )
@@ -107,18 +113,55 @@ def test_mistakes_are_told_in_one_line(arguments, says) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_options_of_readers() -> None:
-    assert read_options(["train=a=b.txt"]) == {"train": "a=b.txt"}
-    with pytest.raises(ConfigError, match="NAME=VALUE"):
-        read_options(["=x"])
-
-
-@pytest.mark.parametrize("command", ["check", "get"])
+@pytest.mark.parametrize("command", ["check", "make", "get", "split", "convert"])
 def test_help_has_an_example(command) -> None:
     assert "Example: cerec data" in run(command, "--help")
 
 
+SMALL = ("--users", "30", "--items", "40", "--interactions", "300")
+
+
+@pytest.mark.parametrize("to", ["tables", "kgat", "recbole", "parquet"])
+def test_a_made_world_is_read_back_with_its_planted_tastes(tmp_path, to) -> None:
+    folder = tmp_path / "world"
+    run("make", *SMALL, "--seed", "3", "--to", to, "--out", folder)
+    config = WorldConfig(users=30, items=40, interactions=300)
+    assert load(folder) == make_world(config, seed=3)
+    assert report(folder)["figures"]["interactions"] == 300
+
+
+def test_split_writes_parts_that_are_read_back(tmp_path) -> None:
+    folder = tmp_path / "parts"
+    run("split", "demo", "--method", "time", "--out", folder)
+    data = load(folder)
+    parts = split(data, SplitConfig(carve=0), seed=9)
+    whole = demo()
+    assert parts.train.equals(split(whole, SplitConfig(method="time"), seed=0).train)
+    assert len(data.interactions) == len(whole.interactions)
+    assert report(folder)["figures"]["test_pairs"] == parts.test.size
+
+
+def test_split_filters_first(tmp_path) -> None:
+    folder = tmp_path / "parts"
+    run("split", "demo", "--set", "filters.k_core=20", "--to", "kgat", "--out", folder)
+    assert len(load(folder).users) < 600
+
+
+def test_convert_is_there(tmp_path) -> None:
+    run("make", *SMALL, "--out", tmp_path / "one")
+    run("convert", tmp_path / "one", tmp_path / "two", "--to", "kgat")
+    assert load(tmp_path / "one") == load(tmp_path / "two")
+
+
+def test_an_existing_folder_is_not_overwritten(tmp_path) -> None:
+    (tmp_path / "mine").write_text("precious")
+    with pytest.raises(DataError, match="is there already"):
+        run("make", *SMALL, "--out", tmp_path)
+    assert (tmp_path / "mine").read_text() == "precious"
+
+
 README = {
+    "ml-100k": (943, 1682, 100000, 33122, 26, 96206),  # the graph, and the columns of .item
     "ml-1m": (6039, 3171, 784196, 11555, 21, 434166),
     "amazon-beauty": (22363, 12101, 198502, 108873, 5, 1115330),
     "last-fm": (23566, 48123, 1542856, 58266, 9, 464567),
@@ -138,6 +181,9 @@ def test_real_data_has_its_published_figures(name) -> None:
     assert "leak" not in findings
     if name == "last-fm":
         assert findings["users_without_train"]["count"] == 170
+    if name == "ml-100k":
+        assert "91,631 triples, 24 relations, 33,030 entities" in " ".join(found["notes"])
+        assert findings["inverse_relations"]["count"] == 19_039
 
 
 @pytest.mark.data

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from cerec.cli.console import out, print_json, remark
+from cerec.cli.convert import convert
 from cerec.cli.report import show_report
 from cerec.config import apply_sets, parse
 from cerec.data.check import check as check_data
@@ -15,12 +17,15 @@ from cerec.data.dataset import Dataset
 from cerec.data.filters import FilterConfig, apply
 from cerec.data.get import SOURCES
 from cerec.data.get import get as fetch
-from cerec.data.load import load
-from cerec.data.split import SplitConfig
-from cerec.errors import ConfigError, DataError
+from cerec.data.load import load, parse_options
+from cerec.data.split import SplitConfig, with_parts
+from cerec.data.split import split as split_data
+from cerec.data.synthetic import WorldConfig, make_world
+from cerec.data.writer import write
+from cerec.errors import DataError
 
 app = typer.Typer(
-    help="Check, get and prepare data.", no_args_is_help=True, rich_markup_mode="rich"
+    help="Check, make, get, split and convert data.", no_args_is_help=True, rich_markup_mode="rich"
 )
 
 Source = Annotated[str, typer.Argument(help="`demo`, `ml-100k`, or a folder of data.")]
@@ -29,13 +34,16 @@ Format = Annotated[
 ]
 Options = Annotated[
     list[str] | None,
-    typer.Option("--option", help="An option of the reader: NAME=VALUE, as in train=mine.txt."),
+    typer.Option("--option", "-o", help="For the reader: kg=FILE, train=FILE, bins=price:5."),
 ]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", help="filters.KEY=VALUE or split.KEY=VALUE, as in filters.k_core=10."),
 ]
+Out = Annotated[Path, typer.Option("--out", help="A new folder.")]
+OutFormat = Annotated[str, typer.Option("--to", help="kgat, recbole, tables (CSV) or parquet.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,17 +52,6 @@ class Preparation:
 
     filters: FilterConfig = field(default_factory=FilterConfig)
     split: SplitConfig = field(default_factory=SplitConfig)
-
-
-def read_options(texts: list[str] | None) -> dict[str, Any]:
-    """`NAME=VALUE` texts as a dictionary."""
-    options: dict[str, Any] = {}
-    for text in texts or []:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise ConfigError(f"--option takes NAME=VALUE, got {text!r}")
-        options[name] = value
-    return options
 
 
 def _filtered(data: Dataset, config: FilterConfig) -> Dataset:
@@ -78,7 +75,7 @@ def check(
 
     Example: cerec data check demo; cerec data check my/folder --set filters.k_core=10
     """
-    data = load(source, format=format, **read_options(option))
+    data = load(source, format=format, **parse_options(option or []))
     if sets:
         data = _filtered(data, parse(Preparation, apply_sets({}, sets)).filters)
     report = check_data(data)
@@ -92,6 +89,34 @@ def check(
 
 
 @app.command()
+def make(
+    out_folder: Out,
+    users: Annotated[int, typer.Option(help="People who watch.")] = 600,
+    items: Annotated[int, typer.Option(help="Films.")] = 800,
+    interactions: Annotated[int, typer.Option(help="Distinct user-item pairs.")] = 30_000,
+    entities: Annotated[int | None, typer.Option(help="Attribute values, about.")] = None,
+    relations: Annotated[int, typer.Option(help="Relations, at least 10.")] = 10,
+    triples: Annotated[int | None, typer.Option(help="Facts, about.")] = None,
+    seed: Seed = 0,
+    to: OutFormat = "tables",
+) -> None:
+    """Generate a movie world in which every user's likes and dislikes are known.
+
+    Example: cerec data make --users 2000 --items 1500 --interactions 90000 --out worlds/one
+    """
+    config = WorldConfig(
+        users=users,
+        items=items,
+        interactions=interactions,
+        entities=entities,
+        relations=relations,
+        triples=triples,
+    )
+    data = make_world(config, seed=seed, name=out_folder.name)
+    remark(f"wrote {write(data, out_folder, to)}: {data!r}")
+
+
+@app.command()
 def get(name: Annotated[str, typer.Argument(help=f"One of: {', '.join(SOURCES)}.")]) -> None:
     """Fetch public data through pip's configuration, check it, keep it in the cache.
 
@@ -100,3 +125,36 @@ def get(name: Annotated[str, typer.Argument(help=f"One of: {', '.join(SOURCES)}.
     folder = fetch(name)
     remark(f"{name}: {SOURCES[name].terms}")
     out.print(str(folder), soft_wrap=True, markup=False)
+
+
+@app.command()
+def split(
+    source: Source,
+    out_folder: Out,
+    method: Annotated[
+        str, typer.Option(help="auto, ratio, leave_one_out, time or given.")
+    ] = "auto",
+    format: Format = None,
+    option: Options = None,
+    sets: Sets = None,
+    seed: Seed = 0,
+    to: OutFormat = "tables",
+) -> None:
+    """Part the interactions into train, validation and test, and write the data so.
+
+    Filters are applied first: repeats and inverse relations, and what --set filters.* asks for.
+
+    Example: cerec data split demo --method time --out demo-by-time
+    """
+    table = apply_sets({"split": {"method": method}}, sets or [])
+    config = parse(Preparation, table)
+    data = _filtered(load(source, format=format, **parse_options(option or [])), config.filters)
+    parts = split_data(data, config.split, seed=seed)
+    folder = write(with_parts(data, parts), out_folder, to)
+    remark(
+        f"wrote {folder}: {parts.train.size:,} train, {parts.valid.size:,} validation, "
+        f"{parts.test.size:,} test pairs"
+    )
+
+
+app.command()(convert)
