@@ -10,7 +10,9 @@ import typer
 
 from cerec import __version__
 from cerec.cli.console import err
+from cerec.cli.data import app as data_app
 from cerec.cli.demo import demo
+from cerec.cli.doctor import doctor
 from cerec.cli.train import evaluate, recommend, train
 from cerec.errors import CerecError
 from cerec.threads import set_threads
@@ -48,9 +50,11 @@ def _root(
 
 
 app.command()(demo)
+app.add_typer(data_app, name="data")
 app.command()(train)
 app.command()(recommend)
 app.command()(evaluate)
+app.command()(doctor)
 
 
 def _say(text: str) -> None:
