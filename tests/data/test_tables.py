@@ -116,14 +116,14 @@ def test_pandas_and_polars_frames_agree_with_files(tmp_path: Path) -> None:
         ("interactions", "user,item,rating\na,1,x\n", "interactions.csv:2: expected a finite"),
         ("interactions", "user,item,rating\n\na,1,nan\n", "interactions.csv:3: expected a finite"),
         ("interactions", "user,item,rating\na,1,1e99\n", "interactions.csv:2: expected a finite"),
-        ("interactions", "user,item\na,1\n,2\n", "interactions.csv:3: expected a user, got"),
-        ("interactions", "user,thing\na,1\n", "interactions.csv: no column 'item', got user"),
+        ("interactions", "user,item\na,1\n,2\n", "interactions.csv:3: expected an id as user, got"),
+        ("interactions", "user,thing\na,1\n", "interactions.csv: no column 'item', got 'user'"),
         ("interactions", "user,item,item\na,1,1\n", "interactions.csv:1: column 'item' stands"),
         ("interactions", "", "interactions.csv: is empty"),
         ("interactions", "user,item\n", "no interactions"),
         ("interactions", "user,item,part\na,1,dev\n", "interactions.csv:2: expected train, valid"),
         ("items", "item,name\n1,a\n1,b\n", "items.csv:3: expected every item once, got '1'"),
-        ("triples", "head,relation,tail\n1,,2\n", "triples.csv:2: expected a relation"),
+        ("triples", "head,relation,tail\n1,,2\n", "triples.csv:2: expected an id as relation"),
     ],
 )  # fmt: skip
 def test_damage_is_named(tmp_path: Path, table: str, text: str, said: str) -> None:

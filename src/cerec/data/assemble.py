@@ -38,12 +38,15 @@ class Raw:
     names: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """Kind ("users", "items", ...) -> id -> name."""
     notes: list[str] = field(default_factory=list)
+    source: str = ""
+    """The folder or file to name in errors, when it is not `name`."""
 
 
 def assemble(raw: Raw) -> Dataset:
     """The dataset of `raw`: rows in the order of ids, items as heads, no repeated triples."""
     if len(raw.user) == 0:
-        raise DataError(f"{raw.name}: no interactions; expected at least one user-item pair")
+        where = raw.source or raw.name
+        raise DataError(f"{where}: no interactions; expected at least one user-item pair")
     entity_ids, entity_names = _apart(raw.entities, raw.items, raw.names.get("entities", {}))
     users, user_row = _table("user", raw.users, raw.names.get("users", {}))
     items, item_row = _table("item", raw.items, raw.names.get("items", {}))

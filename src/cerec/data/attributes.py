@@ -47,13 +47,13 @@ class FactTable:
         columns = [c for c in table.frame.columns if c not in skip]
         for wanted in bins:
             if wanted not in columns:
-                have = ", ".join(columns[:12])
+                have = ", ".join(map(repr, columns[:12])) or "none"
                 raise DataError(f"{table.label}: no column {wanted!r} to put in bins, got {have}")
         for name in columns:
             column = table.frame[name]
             if name in bins:
                 column = binned(table, column, bins[name])
-            row, value = cells(column)
+            row, value = cells(table, column)
             self.add_values(name, rows[row], value)
 
     def add_values(self, relation: str, item: NDArray[np.int64], value: pl.Series) -> None:

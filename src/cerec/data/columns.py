@@ -32,11 +32,21 @@ class Table:
         """A column of ids as text, present and without gaps."""
         column = self.column(*names)
         if column is None:
-            have = ", ".join(self.frame.columns[:12])
+            have = ", ".join(map(repr, self.frame.columns[:12])) or "none"
             raise DataError(f"{self.label}: no column {names[0]!r}, got {have}; rename or add it")
-        text = as_text(column)
-        self.refuse(text.is_null() | (text == ""), text, f"a {column.name}", "fill it in")
+        text = self.text(column)
+        self.refuse(text.is_null() | (text == ""), text, f"an id as {column.name}", "fill it in")
         return text
+
+    def text(self, column: pl.Series) -> pl.Series:
+        """A column as text."""
+        try:
+            return as_text(column)
+        except pl.exceptions.PolarsError:
+            raise DataError(
+                f"{self.label}: expected one plain value a row in {column.name!r}, got "
+                f"{column.dtype}; turn the column into text or numbers"
+            ) from None
 
     def refuse(self, bad: pl.Series, values: pl.Series, wanted: str, remedy: str) -> None:
         """Raise for the first row that is `bad`."""
@@ -59,7 +69,8 @@ def as_text(column: pl.Series) -> pl.Series:
 
 def numbers(table: Table, column: pl.Series, dtype: Any) -> NDArray[Any]:
     """A column of finite numbers."""
-    value = column.cast(pl.Float64, strict=False)
+    plain = column if column.dtype.is_numeric() else table.text(column)
+    value = plain.cast(pl.Float64, strict=False)
     with np.errstate(over="ignore"):
         out = value.fill_null(np.nan).to_numpy().astype(dtype)
     bad = pl.Series(~np.isfinite(out))
@@ -89,13 +100,19 @@ def distinct(table: Table, ids: pl.Series) -> None:
     table.refuse(~ids.is_first_distinct(), ids, f"every {ids.name} once", "remove one of the rows")
 
 
-def cells(column: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
+def cells(table: Table, column: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
     """(row, value) of every value: cells split at `|`, blanks trimmed, empty values left out."""
     rows = pl.Series("row", np.arange(len(column)))
     if isinstance(column.dtype, pl.List | pl.Array):
-        lists = column.cast(pl.List(pl.String))
+        try:
+            lists = column.cast(pl.List(pl.String))
+        except pl.exceptions.PolarsError:
+            raise DataError(
+                f"{table.label}: expected lists of plain values in {column.name!r}, got "
+                f"{column.dtype}; turn them into text or numbers"
+            ) from None
     else:
-        lists = as_text(column).str.split(SEPARATOR)
+        lists = table.text(column).str.split(SEPARATOR)
     frame = pl.DataFrame([rows, lists.alias("value")]).explode("value")
     frame = frame.with_columns(pl.col("value").str.strip_chars())
     frame = frame.filter(pl.col("value").is_not_null() & (pl.col("value") != ""))
@@ -106,7 +123,7 @@ def binned(table: Table, column: pl.Series, bins: int) -> pl.Series:
     """Each number of a column replaced by its quantile bin, "1990 to 1994"; blanks stay blank."""
     if bins < 1:
         raise DataError(f"bins of {column.name!r} must be at least 1, got {bins}")
-    text = column.cast(pl.String).str.strip_chars()
+    text = table.text(column).str.strip_chars()
     blank = text.is_null() | (text == "")
     value = text.cast(pl.Float64, strict=False).fill_null(np.nan)
     bad = ~blank & ~value.is_finite()

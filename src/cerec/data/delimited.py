@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cerec.data.columns import Table
-from cerec.data.text import decode, line_at, read_bytes
+from cerec.data.text import decode, line_at, one_line, read_bytes
 from cerec.errors import DataError
 
 _LF, _CR, _QUOTE = 10, 13, 34
@@ -114,7 +114,13 @@ def _header(
 ) -> Sequence[str]:
     end = int(records[1, 0]) if len(records) > 1 else len(raw)
     start = int(records[0, 0])
-    names = [c.strip() for c in _split(raw[start:end].decode("utf-8").rstrip("\r\n"), sep, quote)]
+    line = raw[start:end].decode("utf-8").rstrip("\r\n")
+    try:
+        names = [c.strip() for c in _split(line, sep, quote)]
+    except csv.Error as error:
+        raise DataError(
+            f"{path}:{records[0, 1]}: not readable as a header ({one_line(error)}); mend the line"
+        ) from None
     twice = next((c for n, c in enumerate(names) if c in names[:n]), None)
     if twice is not None:
         raise DataError(
@@ -151,7 +157,9 @@ def _read(
         frame = pl.read_csv(content, separator=sep, quote_char=None, infer_schema=False)
         return frame.rename(dict(zip(frame.columns, schema, strict=True)))
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"{path}: not readable as a table ({error}); mend the file") from None
+        raise DataError(
+            f"{path}: not readable as a table ({one_line(error)}); mend the file"
+        ) from None
 
 
 def _reader(text: Iterable[str], sep: str, quote: str | None) -> Iterator[list[str]]:
@@ -168,7 +176,9 @@ def _read_slowly(
     try:
         read = [r for r in _reader(text, sep, quote) if r]
     except csv.Error as error:
-        raise DataError(f"{path}: not readable as a table ({error}); mend the file") from None
+        raise DataError(
+            f"{path}: not readable as a table ({one_line(error)}); mend the file"
+        ) from None
     if len(read) != rows or any(len(r) != len(schema) for r in read):
         raise DataError(f"{path}: a carriage return inside a row; put the field in quotes")
     return pl.DataFrame(read, schema=schema, orient="row")

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from cerec.data.assemble import Raw, assemble
 from cerec.data.attributes import FactTable, read_planted
-from cerec.data.columns import Table, as_text, distinct, encode, numbers, times
+from cerec.data.columns import Table, distinct, encode, numbers, times
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset
+from cerec.data.text import one_line
 from cerec.errors import DataError
 
 PARTS = {"train": TRAIN, "valid": VALID, "test": TEST}
@@ -88,7 +89,7 @@ def to_polars(label: str, source: Any) -> pl.DataFrame:
     except (AttributeError, TypeError, pl.exceptions.PolarsError) as error:
         raise DataError(
             f"{label}: expected a frame or a mapping of columns, got {type(source).__name__} "
-            f"({error}); pass a pandas or polars frame"
+            f"({one_line(error)}); pass a pandas or polars frame"
         ) from None
 
 
@@ -161,6 +162,7 @@ def build(name: str, tables: Tables) -> Dataset:
             "relations": relation_names,
         },
         notes=notes,
+        source=tables.interactions[0][0].label,
     )
     if tables.planted is not None:
         raw.planted = read_planted(tables.planted, users, raw.relations, raw.entities)
@@ -197,7 +199,7 @@ def _pairs(table: Table, part: int | None, notes: list[str]) -> _Pairs:
     _note_unused(table, used, notes)
     codes = None if part is None else np.full(len(user), part, np.int8)
     if part is None and own is not None:
-        text = as_text(own)
+        text = table.text(own)
         known = text.is_in(list(PARTS)).fill_null(False)
         table.refuse(~known, own, "train, valid or test as part", "mend the value")
         codes = text.replace_strict(PARTS, return_dtype=pl.Int8).to_numpy()
@@ -243,7 +245,7 @@ def _listed(
         _note_unused(table, used, notes)
     if name is None:
         return texts, {}
-    return texts, {i: n for i, n in zip(texts, as_text(name).to_list(), strict=True) if n}
+    return texts, {i: n for i, n in zip(texts, table.text(name).to_list(), strict=True) if n}
 
 
 def _union(first: list[str], second: pl.Series) -> list[str]:

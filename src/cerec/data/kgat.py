@@ -209,6 +209,7 @@ def _interactions(folder: Path, lines: list[Lines], lists: _Lists, n_items: int)
             "items": _names(item_list),
         },
         notes=lists.notes,
+        source=str(folder),
     )
 
 

@@ -11,7 +11,7 @@ from cerec.data.columns import Table
 from cerec.data.dataset import Dataset
 from cerec.data.delimited import read_delimited
 from cerec.data.frames import PARTS, Tables, build
-from cerec.data.text import find, stem_of
+from cerec.data.text import find, one_line, stem_of
 from cerec.errors import DataError
 
 OPTIONS = ("bins",)
@@ -84,6 +84,6 @@ def _read_parquet(path: Path) -> Table:
     try:
         frame = pl.read_parquet(path.read_bytes())
     except (OSError, pl.exceptions.PolarsError) as error:
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DataError(f"{path}: not a readable Parquet file ({first}); write it again") from None
+        what = one_line(error)
+        raise DataError(f"{path}: not a readable Parquet file ({what}); write it again") from None
     return Table(str(path), frame, lambda row: f"{path}, row {row}")

@@ -98,3 +98,9 @@ def find(folder: Path, *stems: str) -> Path | None:
 def stem_of(path: Path) -> str:
     """The file name without the packing ending: `train.txt` for `train.txt.gz`."""
     return path.name.removesuffix(path.suffix) if path.suffix in PACKED else path.name
+
+
+def one_line(error: BaseException, most: int = 120) -> str:
+    """What an exception of another library says, on one short line."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= most else text[: most - 1] + "…"
