@@ -10,9 +10,13 @@ import pytest
 
 from cerec.data import get as module
 from cerec.data.get import SOURCES, Source, cached, get
+from cerec.data.load import load
 from cerec.errors import ConfigError, DataError
 
-CONTENT = {"toy.inter": b"user_id:token\titem_id:token\n1\t2\n", "toy.kg": b"h\tr\tt\n"}
+CONTENT = {
+    "toy.inter": b"user_id:token\titem_id:token\n1\t2\n",
+    "toy.kg": b"head_id:token\trelation_id:token\ttail_id:token\n2\tr\tx\n",
+}
 TOY = Source(
     requirement="toy==1",
     folder="toy/data",
@@ -108,3 +112,18 @@ def test_pip_that_hangs_is_given_up(monkeypatch) -> None:
 def test_the_real_source_is_movielens() -> None:
     assert set(SOURCES) == {"ml-100k"}
     assert all(len(digest) == 64 for digest in SOURCES["ml-100k"].files.values())
+
+
+def test_fetched_data_is_loaded_by_its_name() -> None:
+    with pytest.raises(DataError, match="no such folder; give a folder"):
+        load("ml-25m")
+    get("toy", download=wheel({**CONTENT}))
+    data = load("toy")
+    assert (list(data.users), list(data.items)) == (["1"], ["2"])
+    assert data.name == "toy"
+
+
+def test_data_that_could_be_fetched_is_pointed_to(monkeypatch, tmp_path) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match="fetch it first: cerec data get ml-100k"):
+        load("ml-100k")

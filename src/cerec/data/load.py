@@ -10,6 +10,7 @@ from typing import Any
 from cerec.data import kgat, recbole, tables
 from cerec.data.cache import cache_file, files_key, read_cache, write_cache
 from cerec.data.dataset import Dataset
+from cerec.data.get import SOURCES, cached
 from cerec.errors import ConfigError, DataError, near_matches
 
 READERS: Mapping[str, tuple[ModuleType, Callable[..., Dataset]]] = {
@@ -22,7 +23,8 @@ READERS: Mapping[str, tuple[ModuleType, Callable[..., Dataset]]] = {
 def load(
     source: str | Path, *, format: str | None = None, cache: bool = True, **options: Any
 ) -> Dataset:
-    """The dataset called `source` ("demo"), or that of the folder `source`.
+    """The dataset called `source` ("demo", or "ml-100k" once it was fetched), or that of the folder
+    `source`.
 
     The format is found by looking at the folder unless it is named. Options are those of the
     format's reader; with `cache`, a second load of unchanged files is fast.
@@ -32,12 +34,7 @@ def load(
 
         _check_options("demo", (), options)
         return demo()
-    folder = Path(source)
-    if not folder.is_dir():
-        what = "is a file, expected a folder" if folder.exists() else "no such folder"
-        raise DataError(
-            f"{folder}: {what}; give a folder of data, or 'demo' for the built-in world"
-        )
+    folder = _folder(source)
     name = format or detect(folder)
     if name not in READERS:
         raise ConfigError(f"format must be one of {sorted(READERS)}, got {name!r}")
@@ -46,6 +43,21 @@ def load(
     if not cache:
         return read(folder, **options)
     return _cached(folder, name, module, read, options)
+
+
+def _folder(source: str | Path) -> Path:
+    """The folder of that path, or else of the data fetched under that name."""
+    folder = Path(source)
+    if folder.is_dir():
+        return folder
+    fetched = cached(str(source))
+    if fetched is not None:
+        return fetched
+    what = "is a file, expected a folder" if folder.exists() else "no such folder"
+    remedy = "give a folder of data, or 'demo' for the built-in world"
+    if str(source) in SOURCES:
+        remedy = f"fetch it first: cerec data get {source}"
+    raise DataError(f"{folder}: {what}; {remedy}")
 
 
 def _cached(
