@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,20 @@ from cerec.agent.returns import (
     others_mean,
     reinforce_loss,
 )
-from cerec.agent.reward import Flip, cutoffs, list_items, rewards
+from cerec.agent.reward import Flip, cutoffs, figures, list_items, rewards
 from cerec.agent.samplers import WalkedNegatives, WalkedSwaps
 from cerec.errors import ConfigError, RunError
 from cerec.graph.ckg import Ckg
 from cerec.graph.encoders import Encoder, EncoderConfig, cosine_spread
 from cerec.graph.facts import Facts
-from cerec.graph.warmstart import factor_table, link_table, random_table
+from cerec.graph.warmstart import attribute_means, factor_table, link_table, random_table
 from cerec.ragged import Ragged
 from cerec.recommend.base import Context, Rows
 from cerec.rng import generator, torch_generator
 from cerec.sample.paths import PathSampler, Walks
 from cerec.threads import kernel_threads, torch_threads
+
+_LARGE = 10_000_000  # products of one pass over the graph
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -67,6 +70,7 @@ class WalkAgent:
             else RunningMean(config.depth)
         )
         self._vectors: NDArray[np.float32] | None = None
+        self._yardstick: NDArray[np.float32] | None = None
         self._off: tuple[Rows, Ragged, Ragged] | None = None
 
     def learn(
@@ -78,13 +82,12 @@ class WalkAgent:
         """
         if self._encoder is None:
             self._begin(self._first_table(context))
+            self._yardstick = self._item_vectors(self.vectors()).copy()
         cutoff = cutoffs(context, self.config.list_length)
-        figures = [
-            self._update(user, item, context, cutoff, rng) for _ in range(self.config.updates)
-        ]
+        found = [self._update(user, item, context, cutoff, rng) for _ in range(self.config.updates)]
         self._vectors = None
         mean, deviation = cosine_spread(torch.from_numpy(self._item_vectors(self.vectors())))
-        out = {name: float(np.mean([f[name] for f in figures])) for name in figures[0]}
+        out = {name: float(np.mean([f[name] for f in found])) for name in found[0]}
         return {**out, "cosine": mean, "spread": deviation}
 
     @property
@@ -97,7 +100,7 @@ class WalkAgent:
         if self._vectors is None:
             if self._encoder is None:
                 raise RunError("the agent has not learned yet: call learn() or load_state() first")
-            with torch.no_grad(), torch_threads(kernel_threads()):
+            with torch.no_grad(), self._threads():
                 self._vectors = self._encoder().numpy()
         return self._vectors
 
@@ -125,6 +128,13 @@ class WalkAgent:
             last=more if unknown else None,
         )
 
+    def rewards(self, walks: Walks, context: Context) -> NDArray[np.float64]:
+        """(T, B) rewards of walks, as learning would give them now."""
+        cutoff = cutoffs(context, self.config.list_length)
+        return rewards(
+            walks, self._compared(self.vectors()), context, cutoff, self.config, self._flip
+        )
+
     def proposer(self) -> BeamProposer:
         """The policy's likeliest ends, for the explainer."""
         return BeamProposer(
@@ -141,6 +151,8 @@ class WalkAgent:
         out: Arrays = {"baseline": self._baseline.state()}
         if self._encoder is None or self._adam is None:
             return out
+        if self._yardstick is not None:
+            out["yardstick"] = self._yardstick
         for name, weight in self._encoder.named_parameters():
             out[f"encoder.{name}"] = weight.detach().numpy().copy()
             for key, moment in self._adam.state[weight].items():
@@ -152,6 +164,7 @@ class WalkAgent:
         self._baseline.load_state(state["baseline"])
         if "encoder.table" not in state:
             return
+        self._yardstick = np.array(state["yardstick"])
         encoder, adam = self._begin(torch.from_numpy(np.array(state["encoder.table"])))
         for name, weight in encoder.named_parameters():
             weight.data.copy_(torch.from_numpy(np.array(state[f"encoder.{name}"])))
@@ -179,7 +192,7 @@ class WalkAgent:
             return link_table(self.graph, size, rng)
         attribute = None
         if context.value is not None:
-            attribute = _attribute_means(self._facts, context.value, self.graph.n_entities)
+            attribute = attribute_means(self._facts, context.value, self.graph.n_entities)
         return factor_table(self.graph, context.user, context.item, size, rng, attribute)
 
     def _update(
@@ -195,18 +208,18 @@ class WalkAgent:
         config = self.config
         user, item = self._starts(user, item, context, rng)
         lists, _ = self._keep_off(context)
-        with torch_threads(kernel_threads()):
+        with self._threads():
             h = self._encoder()
             table = h.detach().numpy()
             walks = self.sampler.walk(table, user, item, lists, depth=config.depth, rng=rng)
-            reward = rewards(walks, self._item_vectors(table), context, cutoff, config, self._flip)
+            reward = rewards(walks, self._compared(table), context, cutoff, config, self._flip)
             returns = discounted(reward - config.entropy * walks.log_p, config.gamma)
             advantage = returns - self._expected(walks, returns, table)
             log_p = self.sampler.log_prob(h, walks, lists)
             self._adam.zero_grad()
             reinforce_loss(log_p, torch.from_numpy(advantage).float()).backward()
             self._adam.step()
-        return _figures(walks, reward, config.gamma)
+        return figures(walks, reward, config.gamma)
 
     def _starts(
         self, user: Rows, item: Rows, context: Context, rng: np.random.Generator
@@ -238,8 +251,19 @@ class WalkAgent:
         self._baseline.update(features, returns)
         return expected
 
+    def _compared(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The item vectors that the reward compares, where `table` holds those of the moment."""
+        if self.config.similarity == "start" and self._yardstick is not None:
+            return self._yardstick
+        return self._item_vectors(table)
+
     def _item_vectors(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
         return table[self.graph.n_users : self.graph.n_users + self.graph.n_items]
+
+    def _threads(self) -> AbstractContextManager[None]:
+        """All cores for a large graph; on a small one a second thread costs more than it gives."""
+        large = self.graph.adjacency.size * self.encoder_config.size > _LARGE
+        return torch_threads(kernel_threads() if large else 1)
 
     def _keep_off(self, context: Context) -> tuple[Ragged, Ragged]:
         """Items of the lists; and those with the known items. Kept for the lists at hand."""
@@ -250,28 +274,3 @@ class WalkAgent:
             more = Ragged.from_pairs(user, both, len(lists))
             self._off = context.lists, lists, more
         return self._off[1], self._off[2]
-
-
-def _attribute_means(
-    facts: Facts, value: NDArray[np.float32], n_entities: int
-) -> NDArray[np.float32]:
-    """Mean vector of the values each attribute stands in; zeros for entities in none."""
-    total = np.zeros((n_entities, value.shape[1]), np.float32)
-    np.add.at(total, facts.attribute, value)
-    count = np.bincount(facts.attribute, minlength=n_entities)
-    return total / np.maximum(count, 1).astype(np.float32)[:, None]
-
-
-def _figures(walks: Walks, reward: NDArray[np.float64], gamma: float) -> dict[str, float]:
-    """Mean and variance of the reward of a step, the discounted sum of a walk, the entropy."""
-    moved = walks.moved
-    started = moved[0]
-    steps = reward[moved] if moved.any() else np.zeros(1)
-    total = discounted(reward, gamma)[0][started] if started.any() else np.zeros(1)
-    return {
-        "reward": float(steps.mean()),
-        "reward_var": float(steps.var()),
-        "cumulative": float(total.mean()),
-        "entropy": float(-walks.log_p[moved].mean()) if moved.any() else 0.0,
-        "stuck": float(1.0 - started.mean()),
-    }

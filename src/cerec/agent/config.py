@@ -9,6 +9,7 @@ from cerec.errors import ConfigError
 
 _CHOICES = {
     "reward": ("all", "rationality", "similarity", "verified"),
+    "similarity": ("start", "encoder"),
     "baseline": ("others", "mean", "value"),
     "starts": ("positives", "lists", "both"),
     "swap": ("lowest", "random", "highest"),
@@ -42,12 +43,15 @@ class AgentConfig:
     the item takes it out of the list, less `price` per change."""
     price: float = 0.1
     """What each change costs in the reward `verified`."""
+    similarity: Literal["start", "encoder"] = "start"
+    """Which vectors the cosine compares: those the encoder started with, a fixed yardstick, or
+    those of the moment (the paper's letter), which the agent can move until it is pleased."""
     baseline: Literal["others", "mean", "value"] = "others"
     """What is subtracted from a return: the mean of the other walks from the same start, a running
     mean per step, or a value fitted to the vectors of user and item."""
     draws: int = 4
     """Walks per start and update; `others` needs at least 2."""
-    entropy: float = 0.01
+    entropy: float = 0.1
     """Reward for staying undecided, per unit of entropy; keeps the walk exploring."""
     learning_rate: float = 0.01
     """Step of Adam."""

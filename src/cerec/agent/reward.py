@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.agent.config import AgentConfig
+from cerec.agent.returns import discounted
 from cerec.ragged import Ragged
 from cerec.recommend.base import Context, Rows, Vectors
 from cerec.sample.paths import Walks
@@ -86,3 +87,18 @@ def rewards(
             n = flip(context, user, walks.item[0, on], there)
             out[t, on] += np.where(n > 0, 1.0 - config.price * n, 0.0)
     return out
+
+
+def figures(walks: Walks, reward: NDArray[np.float64], gamma: float) -> dict[str, float]:
+    """Mean and variance of the reward of a step, the discounted sum of a walk, the entropy."""
+    moved = walks.moved
+    started = moved[0]
+    steps = reward[moved] if moved.any() else np.zeros(1)
+    total = discounted(reward, gamma)[0][started] if started.any() else np.zeros(1)
+    return {
+        "reward": float(steps.mean()),
+        "reward_var": float(steps.var()),
+        "cumulative": float(total.mean()),
+        "entropy": float(-walks.log_p[moved].mean()) if moved.any() else 0.0,
+        "stuck": float(1.0 - started.mean()),
+    }

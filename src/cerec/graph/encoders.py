@@ -89,9 +89,13 @@ class Encoder(nn.Module):
             self.layers.extend(_LAYERS[config.kind](n, m, config.slope) for n, m in sizes)
 
     def reset(self, generator: torch.Generator) -> None:
-        """Draw the layers' weights anew (Glorot's uniform), in a fixed order."""
-        for weight in self.layers.parameters():
-            nn.init.xavier_uniform_(weight, generator=generator)
+        """Draw the layers' weights anew, in a fixed order.
+
+        They are orthogonal, neighbours at half weight: what the table knows passes through.
+        """
+        for name, weight in self.layers.named_parameters():
+            gain = 0.5 if name.endswith("other") else 1.0
+            nn.init.orthogonal_(weight, gain, generator=generator)
 
     def forward(self) -> Tensor:
         """Vectors of all nodes, layer outputs 1..L combined, (N, width)."""

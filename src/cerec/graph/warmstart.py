@@ -11,9 +11,10 @@ from torch import Tensor
 
 from cerec.errors import ConfigError
 from cerec.graph.ckg import Ckg
+from cerec.graph.facts import Facts
 
 Float = NDArray[np.float32]
-_NOISE = 0.1  # next to a mean row norm of 1
+_NOISE = 0.02  # next to a mean row length of 1
 
 
 def random_table(graph: Ckg, size: int, rng: np.random.Generator) -> Tensor:
@@ -56,6 +57,16 @@ def factor_table(
     # A node nobody knows anything of still needs a vector of its own.
     scale = np.where(lengths > 0, _NOISE, 1.0).astype(np.float32)
     return torch.from_numpy(table + scale[:, None] * noise)
+
+
+def attribute_means(
+    facts: Facts, value: NDArray[np.float32], n_entities: int
+) -> NDArray[np.float32]:
+    """Mean vector of the values each attribute stands in; zeros for entities in none."""
+    total = np.zeros((n_entities, value.shape[1]), np.float32)
+    np.add.at(total, facts.attribute, value)
+    count = np.bincount(facts.attribute, minlength=n_entities)
+    return total / np.maximum(count, 1).astype(np.float32)[:, None]
 
 
 def _neighbour_means(graph: Ckg, item: Float) -> Float:

@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cerec.agent.agent import WalkAgent
+from cerec.agent.beam import BeamProposer
+from cerec.agent.config import AgentConfig
+from cerec.agent.reward import cutoffs, list_items, rationality, similarity
+from cerec.errors import ConfigError, RunError
+from cerec.graph.encoders import EncoderConfig
+from cerec.ragged import Ragged
+
+SMALL = EncoderConfig(size=32, layers=(32, 32))
+
+
+def agent_of(
+    world: Any, seed: int = 0, encoder: EncoderConfig = SMALL, **settings: Any
+) -> WalkAgent:
+    settings = {"list_length": 5, "pairs": 64, "updates": 4, **settings}
+    return WalkAgent(AgentConfig(**settings), encoder, world.graph, world.facts, seed=seed)
+
+
+def learn(agent: WalkAgent, world: Any, epochs: int, first: int = 0) -> list[dict[str, float]]:
+    return [
+        agent.learn(world.user, world.item, world.context, rng=np.random.default_rng(e))
+        for e in range(first, first + epochs)
+    ]
+
+
+def enumerate_steps(agent: WalkAgent, world: Any, user: int, item: int) -> dict[int, list[Any]]:
+    """Every item one step away -> [reward, probability under a uniform walk]."""
+    lists, graph, context = list_items(world.context, 5), world.graph, world.context
+    off = {item, *lists.row(user).tolist()}
+    behind = [
+        [j for j in graph.items_of.row(a) if j not in off] for a in graph.attributes.row(item)
+    ]
+    behind = [ends for ends in behind if ends]
+    out: dict[int, list[Any]] = {}
+    vectors = agent._compared(agent.vectors())
+    for ends in behind:
+        for j in ends:
+            pair = np.array([user], np.int32), np.array([j], np.int32)
+            reward = float(rationality(*pair, context, cutoffs(context, 5))[0])
+            reward += float(similarity(np.array([item], np.int32), pair[1], vectors)[0])
+            entry = out.setdefault(int(j), [reward, 0.0])
+            entry[1] += 1 / len(behind) / len(ends)
+    return out
+
+
+def test_the_learned_agent_picks_the_best_counterfactual_item(twin_world: Any) -> None:
+    world = twin_world
+    agent = agent_of(world, draws=8, starts="positives")
+    history = learn(agent, world, 25)
+    walks = agent.walk(world.user, world.item, world.context, rng=None)
+    reached = agent.rewards(walks, world.context)[0]
+    tables = [
+        enumerate_steps(agent, world, *pair) for pair in zip(world.user, world.item, strict=True)
+    ]
+    best = np.array([max(reward for reward, _ in table.values()) for table in tables])
+    uniform = np.array([sum(r * p for r, p in table.values()) for table in tables])
+    picked = [max(table, key=lambda j: table[j][0]) for table in tables]
+    assert np.mean(walks.end == picked) >= 0.9
+    assert reached.mean() >= 0.95 * best.mean()
+    assert uniform.mean() < 0.65 * best.mean()
+    assert history[-1]["reward"] > history[0]["reward"] + 0.3
+    assert history[-1]["spread"] > 0.1
+    assert history[-1]["cosine"] < 0.9
+    assert history[0]["reward_var"] > 0
+
+
+def test_walks_keep_off_lists_and_known_items_at_the_end(twin_world: Any) -> None:
+    world = twin_world
+    agent = agent_of(world, depth=2)
+    learn(agent, world, 1)
+    walks = agent.walk(
+        world.user, world.item, world.context, rng=np.random.default_rng(0), unknown=True
+    )
+    for b in np.flatnonzero(walks.steps == 2):
+        user = world.user[b]
+        assert walks.end[b] not in world.context.lists[user]
+        assert walks.end[b] not in world.context.known.row(user)
+
+
+def test_negatives_are_unknown_items(twin_world: Any) -> None:
+    world = twin_world
+    agent = agent_of(world, depth=2)
+    learn(agent, world, 1)
+    assert agent.negatives.list_length == 5
+    negative = agent.negatives.draw(world.user, world.item, world.context, np.random.default_rng(0))
+    assert negative.dtype == np.int32
+    for u, j in zip(world.user, negative, strict=True):
+        assert j not in world.context.known.row(u)
+
+
+def test_an_item_that_cannot_walk_gets_a_uniform_negative_and_no_swap(
+    make_world: Callable[..., Any],
+) -> None:
+    item = np.array([[3.0], [2.0], [1.0]], np.float32)
+    world = make_world([(0, 0)], [(1, 0, 0), (2, 0, 0)], np.ones((1, 1), np.float32), item, 1, 1)
+    agent = agent_of(world, list_length=1)
+    figures = learn(agent, world, 1)[0]
+    assert np.isfinite(list(figures.values())).all()
+    negative = agent.negatives.draw(world.user, world.item, world.context, np.random.default_rng(0))
+    assert negative[0] in (1, 2)
+    lost, gained = agent.swaps.draw(world.user, world.item, world.context, np.random.default_rng(0))
+    assert lost.tolist() == gained.tolist() == [-1]
+
+
+@pytest.mark.parametrize("swap", ["lowest", "random", "highest"])
+def test_swaps_exchange_values_of_one_relation(twin_world: Any, swap: str) -> None:
+    world = twin_world
+    agent = agent_of(world, swap=swap)
+    learn(agent, world, 1)
+    rng = np.random.default_rng(0)
+    value = rng.standard_normal((world.facts.n_values, 16)).astype(np.float32)
+    context = type(world.context)(
+        world.context.known,
+        world.facts,
+        world.context.user,
+        world.context.item,
+        world.context.lists,
+        value,
+    )
+    lost, gained = agent.swaps.draw(world.user, world.item, context, rng)
+    assert (lost >= 0).any()
+    for i, out, came in zip(world.item, lost, gained, strict=True):
+        assert (out < 0) == (came < 0)
+        if out >= 0:
+            assert out in world.facts.of_item.row(i)
+            assert came not in world.facts.of_item.row(i)
+            assert world.facts.relation[out] == world.facts.relation[came]
+
+
+def test_the_lowest_and_highest_swap_by_hand(make_world: Callable[..., Any]) -> None:
+    # Item 0 has values 0 and 1, item 1 has values 2 and 3, all of one relation, and both have 4.
+    facts = [(0, 0, 0), (0, 0, 1), (1, 0, 2), (1, 0, 3), (0, 1, 4), (1, 1, 4)]
+    item = np.array([[3.0], [-1.0], [2.0]], np.float32)
+    world = make_world([(0, 0)], facts, np.ones((1, 1), np.float32), item, 5, 1)
+    value = np.array([[5.0], [7.0], [1.0], [2.0], [0.0]], np.float32)
+    context = type(world.context)(
+        world.context.known, world.facts, world.context.user, item, world.context.lists, value
+    )
+    for swap, expected in [("lowest", (1, 2)), ("highest", (0, 3))]:
+        agent = agent_of(world, list_length=1, swap=swap)
+        learn(agent, world, 1)
+        lost, gained = agent.swaps.draw(world.user, world.item, context, np.random.default_rng(0))
+        assert (int(lost[0]), int(gained[0])) == expected
+
+
+@pytest.mark.parametrize("baseline", ["others", "mean", "value"])
+def test_a_resumed_agent_ends_with_the_same_bits(twin_world: Any, baseline: str) -> None:
+    whole = agent_of(twin_world, baseline=baseline, depth=2)
+    learn(whole, twin_world, 3)
+    stopped = agent_of(twin_world, baseline=baseline, depth=2)
+    learn(stopped, twin_world, 2)
+    resumed = agent_of(twin_world, baseline=baseline, depth=2)
+    resumed.load_state({name: array.copy() for name, array in stopped.state().items()})
+    figures = learn(resumed, twin_world, 1, first=2)
+    assert np.array_equal(whole.vectors(), resumed.vectors())
+    assert np.isfinite(list(figures[0].values())).all()
+    assert {a.dtype.name for a in whole.state().values()} <= {"float32", "float64"}
+
+
+def test_the_state_of_a_fresh_agent_can_be_loaded(twin_world: Any) -> None:
+    fresh = agent_of(twin_world)
+    other = agent_of(twin_world)
+    other.load_state(fresh.state())
+    learn(fresh, twin_world, 1)
+    learn(other, twin_world, 1)
+    assert np.array_equal(fresh.vectors(), other.vectors())
+
+
+@pytest.mark.parametrize("start", ["factors", "links", "random"])
+@pytest.mark.parametrize("starts", ["positives", "lists", "both"])
+def test_every_start_learns(twin_world: Any, start: str, starts: str) -> None:
+    encoder = EncoderConfig(size=16, layers=(16, 16), start=start)  # type: ignore[arg-type]
+    agent = agent_of(twin_world, encoder=encoder, starts=starts)
+    before, after = learn(agent, twin_world, 2)
+    assert before.keys() == after.keys()
+    assert after["stuck"] == 0.0
+
+
+def test_uniform_steps_leave_nothing_to_learn(twin_world: Any) -> None:
+    agent = agent_of(twin_world, attribute_step="uniform", item_step="uniform")
+    learn(agent, twin_world, 1)
+    first = agent.vectors().copy()
+    learn(agent, twin_world, 1)
+    assert np.array_equal(first, agent.vectors())
+
+
+def test_the_proposer_needs_vectors_alone(twin_world: Any) -> None:
+    world = twin_world
+    agent = agent_of(world)
+    learn(agent, world, 1)
+    users = world.user[:6].astype(np.int64)
+    items = world.item[:6].astype(np.int64)
+    off = Ragged.from_pairs(np.repeat(np.arange(6), 5), world.context.lists[users].ravel(), 6)
+    mine = agent.proposer().propose(users, items, off, 4)
+    again = BeamProposer(agent.vectors(), world.graph).propose(users, items, off, 4)
+    assert np.array_equal(mine.item, again.item)
+    assert mine.path.shape == (len(mine.item), 1, 2)
+    for b in range(6):
+        found = mine.item[mine.of(b)]
+        assert 0 < len(found) <= 4
+        assert not np.isin(found, [*off.row(b), items[b]]).any()
+    with pytest.raises(ConfigError, match="do not fit a graph"):
+        BeamProposer(agent.vectors()[1:], world.graph)
+
+
+def test_what_is_asked_too_early_or_without_a_test_is_refused(twin_world: Any) -> None:
+    with pytest.raises(RunError, match="has not learned yet"):
+        agent_of(twin_world).vectors()
+    with pytest.raises(ConfigError, match="needs a flip test"):
+        agent_of(twin_world, reward="verified")
+
+
+def test_the_verified_reward_is_learned_from(twin_world: Any) -> None:
+    world = twin_world
+    asked = []
+
+    def flip(context: Any, user: Any, item: Any, other: Any) -> Any:
+        asked.append(len(user))
+        return np.where(other % 5 == 1, 1, 0)
+
+    config = AgentConfig(reward="verified", list_length=5, pairs=32, updates=2)
+    agent = WalkAgent(config, SMALL, world.graph, world.facts, seed=0, flip=flip)
+    learn(agent, world, 1)
+    assert asked == [128, 128]
