@@ -86,7 +86,8 @@ def test_propagation_and_its_gradient_equal_the_dense_matrix() -> None:
     made, _ = model()
     edges = made.edges
     weight = torch.rand(len(edges.head), generator=torch.Generator().manual_seed(0))
-    matrix = Propagation(edges, weight)
+    cut = Propagation(edges, weight, 45)
+    matrix = cut.whole
     full = torch.zeros(edges.n_nodes, edges.n_nodes)
     at = (torch.from_numpy(edges.head).long(), torch.from_numpy(edges.tail).long())
     full.index_put_(at, weight, accumulate=True)  # parallel edges add up
@@ -97,6 +98,29 @@ def test_propagation_and_its_gradient_equal_the_dense_matrix() -> None:
     ((full @ theirs) * pull).sum().backward()
     torch.testing.assert_close(matrix(x), full @ x)
     torch.testing.assert_close(ours.grad, theirs.grad)
+    ours, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
+    (cut.ranked(ours) * pull[:45]).sum().backward()
+    ((full[:45] @ theirs) * pull[:45]).sum().backward()
+    torch.testing.assert_close(cut.ranked(x), full[:45] @ x)
+    torch.testing.assert_close(ours.grad, theirs.grad)
+
+
+def test_propagation_is_the_papers_bi_interaction() -> None:
+    made, _ = model()
+    edges, net = made.edges, made.net
+    full = torch.zeros(edges.n_nodes, edges.n_nodes)
+    at = (torch.from_numpy(edges.head).long(), torch.from_numpy(edges.tail).long())
+    full.index_put_(at, made.matrix.weight, accumulate=True)
+    e, parts = net.node, [net.node]
+    for by_sum, by_product in zip(net.sums, net.products, strict=True):
+        near = full @ e
+        e = F.leaky_relu(by_sum(e + near)) + F.leaky_relu(by_product(e * near))
+        parts.append(e / e.norm(dim=1, keepdim=True).clamp(min=1e-12))
+    expected = torch.cat(parts, dim=1)[:45]
+    torch.testing.assert_close(net.propagate(made.matrix, 0.0, None), expected)
+    assert np.array_equal(
+        np.concatenate(made.factors()), made.net.propagate(made.matrix, 0.0, None).detach().numpy()
+    )
 
 
 def test_ranking_sends_no_gradient_into_the_attention() -> None:
@@ -136,18 +160,29 @@ def test_without_layers_it_is_matrix_factorisation() -> None:
     torch.testing.assert_close(made.net.node.detach(), table.detach(), atol=1e-6, rtol=1e-5)
 
 
-def test_energy_by_definition() -> None:
+def test_graph_gradients_equal_autograd_of_the_definition() -> None:
     made, _ = model()
     edges, net = made.edges, made.net
-    part = np.argsort(edges.relation, kind="stable")[::7]
+    part = np.argsort(edges.relation, kind="stable")[::3]
     head, kind, tail = (
         torch.from_numpy(x[part].astype(np.int64)) for x in (edges.head, edges.relation, edges.tail)
     )
-    got = net.energy(head, kind, tail)
-    for at in range(len(part)):
-        w = net.project[kind[at]]
-        slow = net.node[head[at]] @ w + net.relation[kind[at]] - net.node[tail[at]] @ w
-        torch.testing.assert_close(got[at], slow.square().sum())
+    wrong = torch.from_numpy(np.random.default_rng(0).integers(0, edges.n_nodes, len(part)))
+    loss = net.embed(head, kind, tail, wrong, 0.1)
+    node, rel, w = (
+        x.detach().clone().requires_grad_() for x in (net.node, net.relation, net.project)
+    )
+
+    def energy(end: torch.Tensor) -> torch.Tensor:
+        near, far = (torch.einsum("bd,bdk->bk", node[x], w[kind]) for x in (head, end))
+        return (near + rel[kind] - far).square().sum(1)
+
+    slow = F.softplus(energy(tail) - energy(wrong)).mean()
+    assert loss == pytest.approx(slow.item(), rel=1e-5)
+    size = sum(x.square().sum() for x in (node[head], node[tail], node[wrong], rel[kind]))
+    (slow + 0.05 * size / len(part)).backward()
+    for ours, theirs in ((net.node, node), (net.relation, rel), (net.project, w)):
+        torch.testing.assert_close(ours.grad, theirs.grad, atol=1e-5, rtol=1e-4)
 
 
 def test_the_graph_loss_falls_below_ln_2() -> None:

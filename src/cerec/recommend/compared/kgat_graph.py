@@ -139,20 +139,42 @@ def _softmax(logit: NDArray[np.float32], offsets: Ints) -> NDArray[np.float32]:
     return out
 
 
-class Propagation:
-    """The attention matrix, ready to be multiplied with; its transpose serves the gradient."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Product:
+    """A sparse matrix ready to be multiplied with; its transpose serves the gradient."""
 
-    def __init__(self, edges: Edges, weight: Tensor) -> None:
-        by_tail = edges.by_tail
-        head, tail = torch.from_numpy(edges.head), torch.from_numpy(edges.tail)
-        self.weight = weight
-        self.forward = (tail, edges.offsets, weight)
-        self.backward = (head[by_tail], edges.tail_offsets, weight[by_tail])
+    forward: tuple[Tensor, Tensor, Tensor]
+    backward: tuple[Tensor, Tensor, Tensor]
+    """Column of every entry, first entry of every row, weight; rows or columns in order."""
 
     def __call__(self, dense: Tensor) -> Tensor:
-        """`A @ dense`, (N, d) -> (N, d); gradients flow to `dense` alone."""
+        """`A @ dense`; gradients flow to `dense` alone."""
         out: Tensor = _Product.apply(dense.contiguous(), self)  # type: ignore[no-untyped-call]
         return out
+
+
+class Propagation:
+    """The attention matrix, whole and cut to the rows of users and items.
+
+    Nothing reads what the last layer would make of the other entities.
+    """
+
+    def __init__(self, edges: Edges, weight: Tensor, n_ranked: int) -> None:
+        self.weight, self.n_ranked = weight, n_ranked
+        head, tail = torch.from_numpy(edges.head), torch.from_numpy(edges.tail)
+        by_tail, offsets = edges.by_tail, edges.offsets
+        self.whole = Product(
+            (tail, offsets, weight), (head[by_tail], edges.tail_offsets, weight[by_tail])
+        )
+        last = int(offsets[n_ranked])
+        kept = by_tail < last
+        before = torch.zeros(len(by_tail) + 1, dtype=torch.int32)
+        before[1:] = kept.cumsum(0)
+        some = by_tail[kept]
+        self.ranked = Product(
+            (tail[:last], offsets[: n_ranked + 1], weight[:last]),
+            (head[some], before[edges.tail_offsets.long()], weight[some]),
+        )
 
 
 def _bag(dense: Tensor, rows: tuple[Tensor, Tensor, Tensor]) -> Tensor:
@@ -165,7 +187,7 @@ def _bag(dense: Tensor, rows: tuple[Tensor, Tensor, Tensor]) -> Tensor:
 class _Product(torch.autograd.Function):
     @staticmethod
     def forward(  # type: ignore[override]
-        ctx: torch.autograd.function.FunctionCtx, dense: Tensor, matrix: Propagation
+        ctx: torch.autograd.function.FunctionCtx, dense: Tensor, matrix: Product
     ) -> Tensor:
         ctx.matrix = matrix  # type: ignore[attr-defined]
         return _bag(dense, matrix.forward)
