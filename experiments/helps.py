@@ -1,0 +1,287 @@
+"""Do counterfactuals help the recommender? One command, every number of docs/results/helps.md.
+
+    python experiments/helps.py --data FOLDER [--sets ml-100k ml-1m amazon-beauty] [--seeds 5]
+
+FOLDER holds the data sets. Every cell (set, method) is tuned by the same trials on validation with
+one seed, then learned anew with each seed; test is looked at once per seed. Finished cells are
+kept in docs/results/helps/ and not run again; per-user numbers are kept in --cache. A killed run
+goes on where it stopped. `--table` only writes the table from what is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import helps_table
+import numpy as np
+
+from cerec.data.filters import FilterConfig, apply
+from cerec.data.load import load
+from cerec.data.split import Split, SplitConfig, split
+from cerec.evaluate.ranking import per_user
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend.base import NegativeSampler, Recommender, SwapSampler
+from cerec.recommend.config import RecommenderConfig
+from cerec.recommend.lines import fit_line
+from cerec.recommend.models import build
+from cerec.recommend.negatives import DNS, Mixture, Uniform, Walk
+from cerec.recommend.swaps import RandomSwaps
+from cerec.recommend.topk import top_k_all, top_k_matrix
+from cerec.rng import generator
+from cerec.training.recommender import FitConfig, fit_recommender
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE.parent / "docs" / "results" / "helps"
+METRICS = ("recall@20", "ndcg@20")
+HEAD = """
+# Do counterfactuals help the recommender?
+
+Written by `python experiments/helps.py --data FOLDER`, from the files in `helps/`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What one row of the table learns from."""
+
+    vectors: str
+    negatives: NegativeSampler
+    swaps: SwapSampler | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """A data set, how it is filtered, and the trials every method gets."""
+
+    filters: FilterConfig
+    trials: tuple[tuple[float, float], ...]
+    """(learning rate, l2) pairs."""
+    batch: int
+    fit: FitConfig
+
+
+HALF_WALK = Mixture([(0.5, Walk()), (0.5, Uniform())])
+METHODS: dict[str, Method] = {
+    "attributes / uniform": Method("attributes", Uniform()),
+    "attributes / DNS 4": Method("attributes", DNS(4)),
+    "attributes / DNS 4 + imagined, random": Method("attributes", DNS(4), RandomSwaps()),
+    "attributes / uniform + imagined, random": Method("attributes", Uniform(), RandomSwaps()),
+    "attributes / DNS 16": Method("attributes", DNS(16)),
+    "attributes / walk (the paper's form)": Method("attributes", Walk()),
+    "attributes / half walk, half uniform": Method("attributes", HALF_WALK),
+    "id / uniform": Method("id", Uniform()),
+    "id / DNS 4": Method("id", DNS(4)),
+    "id / DNS 16": Method("id", DNS(16)),
+    "id / walk (the paper's form)": Method("id", Walk()),
+    "id / half walk, half uniform": Method("id", HALF_WALK),
+}
+DEFAULT = "attributes / DNS 4 + imagined, random"
+LINES = ("popularity", "ease", "itemknn")
+
+WIKI = ("*wikiPageWikiLink*", "*rdf-syntax-ns#type*")
+SETS: dict[str, Set] = {
+    "ml-100k": Set(
+        FilterConfig(k_core=10, min_entity=10, min_relation=50),
+        ((0.03, 0.02), (0.03, 0.04), (0.06, 0.02), (0.06, 0.04)),
+        2048,
+        FitConfig(epochs=300, every=3, patience=5),
+    ),
+    "ml-1m": Set(
+        FilterConfig(leave_out=WIKI, min_entity=10, min_relation=50),
+        ((0.07, 0.01), (0.07, 0.02)),
+        8192,
+        FitConfig(epochs=200, every=5, patience=3),
+    ),
+    "amazon-beauty": Set(
+        FilterConfig(min_entity=10, min_relation=50),
+        ((0.1, 0.02), (0.1, 0.05)),
+        8192,
+        FitConfig(epochs=250, every=10, patience=2),
+    ),
+    "last-fm": Set(
+        FilterConfig(min_entity=10, min_relation=50),
+        ((0.1, 0.01), (0.1, 0.02)),
+        8192,
+        FitConfig(epochs=150, every=10, patience=2),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class World:
+    """One set, ready to learn from."""
+
+    name: str
+    parts: Split
+    both: Ragged
+    """Train and validation: masked when testing."""
+    facts: Facts
+
+
+def read(name: str, folder: Path) -> World:
+    """Load, filter and split a set; the split is the same for every method and seed."""
+    data, _ = apply(load(folder / name), SETS[name].filters)
+    parts = split(data, SplitConfig(), seed=0)
+    both = Ragged.from_pairs(
+        np.concatenate([parts.train.row_of(), parts.valid.row_of()]),
+        np.concatenate([parts.train.indices, parts.valid.indices]),
+        len(parts.train),
+    )
+    return World(name, parts, both, Facts.build(data))
+
+
+def validation(world: World, model: Recommender) -> float:
+    """The number to raise: recall@20 + ndcg@20 on validation."""
+    lists = top_k_all(*model.factors(), world.parts.train, 20)
+    values = per_user(lists, world.parts.valid, [20], ["recall", "ndcg"])
+    return float(sum(np.nanmean(values[m]) for m in METRICS))
+
+
+def learn(
+    world: World, method: Method, trial: tuple[float, float], seed: int
+) -> tuple[Recommender, dict[str, Any]]:
+    """Learn one model to convergence; the model and what to keep of the way there."""
+    settings = SETS[world.name]
+    config = RecommenderConfig(
+        vectors=method.vectors,  # type: ignore[arg-type]
+        learning_rate=trial[0],
+        l2=trial[1],
+        batch=settings.batch,
+        swap_weight=method.weight,
+    )
+    model = build(config, world.parts.train, world.facts, seed=seed)
+    start = time.process_time()
+    fit = fit_recommender(
+        model,
+        world.parts.train,
+        method.negatives,
+        lambda m: validation(world, m),
+        settings.fit,
+        rng=generator(seed, "helps/order"),
+        swaps=method.swaps,
+    )
+    return model, {
+        "learning_rate": trial[0],
+        "l2": trial[1],
+        "seed": seed,
+        "validation": fit.best.score,
+        "epoch": fit.best.epoch,
+        "cpu_seconds": round(time.process_time() - start, 1),
+    }
+
+
+def run_cell(
+    world: World, name: str, method: Method, seeds: int, cache: Path, deadline: float
+) -> None:
+    """Tune, then one model per seed; every finished step is written at once."""
+    path = RESULTS / world.name / f"{slug(name)}.json"
+    cell = (
+        json.loads(path.read_text()) if path.exists() else {"name": name, "trials": [], "runs": []}
+    )
+    cell["method"] = {"vectors": method.vectors, "weight": method.weight}
+    trials = SETS[world.name].trials
+    for trial in trials[len(cell["trials"]) :]:
+        if time.time() > deadline:
+            return
+        model, row = learn(world, method, trial, 0)
+        cell["trials"].append(row)
+        user, item = model.factors()
+        np.savez(trial_file(cache, world, name, len(cell["trials"]) - 1), user=user, item=item)
+        save(path, cell)
+    best = max(range(len(trials)), key=lambda n: cell["trials"][n]["validation"])
+    for seed in range(len(cell["runs"]), seeds):
+        if time.time() > deadline:
+            return
+        if seed == 0:  # the winning trial is the first run
+            row = dict(cell["trials"][best])
+            kept = np.load(trial_file(cache, world, name, best))
+            user, item = kept["user"], kept["item"]
+        else:
+            model, row = learn(world, method, trials[best], seed)
+            user, item = model.factors()
+        lists = top_k_all(user, item, world.both, 20)
+        values = keep_users(world, lists, cache, f"{slug(name)}.{seed}")
+        cell["runs"].append(row | {m: float(np.nanmean(values[m])) for m in METRICS})
+        save(path, cell)
+        print(world.name, name, seed, {k: cell["runs"][-1][k] for k in METRICS}, flush=True)
+
+
+def trial_file(cache: Path, world: World, name: str, trial: int) -> Path:
+    """Where the vectors of a trial are kept: the winner is tested without learning it again."""
+    folder = cache / world.name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{slug(name)}.trial{trial}.npz"
+
+
+def keep_users(world: World, lists: np.ndarray, cache: Path, name: str) -> dict[str, np.ndarray]:
+    """Test numbers of every user, kept for the paired tests."""
+    values = per_user(lists, world.parts.test, [20], ["recall", "ndcg"])
+    folder = cache / world.name
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez(folder / f"{name}.npz", **values)
+    return values
+
+
+def run_line(world: World, name: str, cache: Path) -> None:
+    """A reference line with its default settings, fitted to train."""
+    path = RESULTS / world.name / f"{slug(name)}.json"
+    if path.exists():
+        return
+    n_items = len(world.facts.of_item)
+    start = time.process_time()
+    scorer = fit_line(name, world.parts.train, n_items, 0, seed=0)
+    if scorer.matrix is not None:
+        lists = top_k_matrix(scorer.matrix, world.both, 20)
+    else:
+        lists = top_k_all(scorer.user, scorer.item, world.both, 20)
+    values = keep_users(world, lists, cache, f"{slug(name)}.0")
+    row = {m: float(np.nanmean(values[m])) for m in METRICS}
+    row["cpu_seconds"] = round(time.process_time() - start, 1)
+    save(path, {"name": name, "method": {"vectors": "line"}, "trials": [], "runs": [row]})
+
+
+def slug(name: str) -> str:
+    """A file name."""
+    return "".join(c if c.isalnum() else "-" for c in name).replace("--", "-").strip("-").lower()
+
+
+def save(path: Path, cell: dict[str, Any]) -> None:
+    """Write aside, then rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_suffix(".tmp")
+    aside.write_text(json.dumps(cell, indent=1) + "\n")
+    aside.replace(path)
+
+
+def main() -> None:
+    """Run what is missing, then write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--sets", nargs="+", default=["ml-100k", "ml-1m", "amazon-beauty"])
+    parser.add_argument("--methods", nargs="+", default=list(METHODS))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--cache", type=Path, default=Path(".cache/helps"))
+    parser.add_argument("--minutes", type=float, default=1e9, help="start no cell after this")
+    parser.add_argument("--table", action="store_true", help="only write the table")
+    args = parser.parse_args()
+    deadline = time.time() + 60 * args.minutes
+    for name in [] if args.table else args.sets:
+        world = read(name, args.data)
+        for line in LINES:
+            if line == "popularity" or len(world.facts.of_item) <= 15_000:
+                run_line(world, line, args.cache)
+        for seeds in sorted({1, args.seeds}):  # one seed of everything first
+            for method in args.methods:
+                run_cell(world, method, METHODS[method], seeds, args.cache, deadline)
+    helps_table.write(RESULTS, args.cache, DEFAULT, [*LINES, *METHODS], HEAD)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""docs/results/helps.md from the finished cells of experiments/helps.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cerec.evaluate.statistics import compare, holm, spread
+
+METRICS = ("recall@20", "ndcg@20")
+NEEDED = 2  # seeds both cells must share before they are tested against each other
+
+
+def seeds_of(folder: Path, cell: dict[str, Any], metric: str, n: int) -> np.ndarray:
+    """(U,) numbers of a cell on test, mean over its first n seeds."""
+    kept = [np.load(folder / f"{cell['slug']}.{seed}.npz")[metric] for seed in range(n)]
+    return np.asarray(np.mean(kept, axis=0))
+
+
+def comparisons(folder: Path, cells: list[dict[str, Any]], ours: dict[str, Any]) -> dict[str, Any]:
+    """Our row against every other: difference, interval, Wilcoxon over users, Holm over rows."""
+    out: dict[str, Any] = {}
+    for metric in METRICS:
+        rows = {}
+        for cell in cells:
+            if cell is ours or not cell["runs"]:
+                continue
+            both = min(len(cell["runs"]), len(ours["runs"]))
+            mine = both if cell["method"]["vectors"] != "line" else len(ours["runs"])
+            gap = compare(
+                seeds_of(folder, ours, metric, mine), seeds_of(folder, cell, metric, both)
+            )
+            rows[cell["name"]] = {
+                "difference": gap.difference,
+                "low": gap.low,
+                "high": gap.high,
+                "p": gap.p,
+                "effect": gap.effect,
+                "users": gap.n,
+                "seeds": both,
+            }
+        for row, p in zip(rows.values(), holm([r["p"] for r in rows.values()]), strict=True):
+            row["p_holm"] = p
+        out[metric] = rows
+    return out
+
+
+def load_cells(folder: Path) -> list[dict[str, Any]]:
+    """Every cell of one set that has at least one tested run."""
+    cells = []
+    for path in sorted(folder.glob("*.json")):
+        if path.stem == "comparisons":
+            continue
+        cell = json.loads(path.read_text()) | {"slug": path.stem}
+        if cell["runs"]:
+            cells.append(cell)
+    return cells
+
+
+def table(cells: list[dict[str, Any]], against: dict[str, Any], order: list[str]) -> list[str]:
+    """The lines of one set's table."""
+    lines = [
+        "| learns from | seeds | recall@20 | p | ndcg@20 | p | rate, l2 | epochs | CPU s |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    place = {name: n for n, name in enumerate(order)}
+    for cell in sorted(cells, key=lambda c: place.get(c["name"], -1)):
+        runs = cell["runs"]
+        columns = []
+        for metric in METRICS:
+            mean, sd = spread([run[metric] for run in runs])
+            row = against.get(metric, {}).get(cell["name"])
+            columns.append(f"{mean:.4f} ± {sd:.4f}" if len(runs) > 1 else f"{mean:.4f}")
+            columns.append("" if row is None else mark(row))
+        first = runs[0]
+        setting = f"{first['learning_rate']}, {first['l2']}" if "l2" in first else ""
+        epochs = f"{np.mean([r['epoch'] for r in runs]):.0f}" if "epoch" in first else ""
+        seconds = f"{np.mean([r['cpu_seconds'] for r in runs]):.0f}"
+        lines.append(
+            f"| {cell['name']} | {len(runs)} | "
+            + " | ".join([*columns, setting, epochs, seconds])
+            + " |"
+        )
+    return lines
+
+
+def mark(row: dict[str, float]) -> str:
+    """Holm-adjusted p with the direction: + the default is better, - it is worse."""
+    p, sign = row["p_holm"], "+" if row["difference"] > 0 else "-"
+    return f"{sign} {p:.1e}" if p < 0.001 else f"{sign} {p:.3f}"
+
+
+def write(results: Path, cache: Path, default: str, order: list[str], head: str) -> None:
+    """Compare, keep the comparisons, and write the page."""
+    results.mkdir(parents=True, exist_ok=True)
+    lines = [head.strip(), ""]
+    for folder in sorted(p for p in results.iterdir() if p.is_dir()):
+        cells = load_cells(folder)
+        ours = next((c for c in cells if c["name"] == default), None)
+        kept = folder / "comparisons.json"
+        if ours is not None and (cache / folder.name).is_dir():
+            found = comparisons(cache / folder.name, cells, ours)
+            kept.write_text(json.dumps({"default": default, **found}, indent=1) + "\n")
+        against = json.loads(kept.read_text()) if kept.exists() else {}
+        lines += [f"## {folder.name}", "", *table(cells, against, order), ""]
+    results.with_suffix(".md").write_text("\n".join(lines).rstrip() + "\n")
