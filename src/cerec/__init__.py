@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cerec.config import RunConfig
     from cerec.data.dataset import Dataset
     from cerec.data.load import load
+    from cerec.elsewhere import explainer
     from cerec.errors import CerecError
     from cerec.explain.explanation import Change, Explanation, WhatIf
     from cerec.pipeline import train
@@ -31,6 +32,7 @@ _HOMES = {
     "Run": "cerec.run",
     "RunConfig": "cerec.config",
     "WhatIf": "cerec.explain.explanation",
+    "explainer": "cerec.elsewhere",
     "load": "cerec.data.load",
     "open": "cerec.run:open_run",
     "train": "cerec.pipeline",
@@ -46,6 +48,7 @@ __all__ = [
     "RunConfig",
     "WhatIf",
     "__version__",
+    "explainer",
     "load",
     "open",
     "train",

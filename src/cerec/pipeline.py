@@ -19,6 +19,7 @@ from cerec.files import read_json, write_json
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
+from cerec.recommend.adapters import with_effects
 from cerec.recommend.context import lists_of
 from cerec.recommend.models import build
 from cerec.recommend.scorer import Scorer
@@ -69,7 +70,7 @@ def train(
     if resume:
         trainer.resume()
     finished = trainer.run()
-    scorer = model.scorer()
+    scorer = with_effects(model.scorer(), facts, seed=seed)
     run = Run(
         data,
         parts,

@@ -13,6 +13,7 @@ from cerec.cli.console import err
 from cerec.cli.data import app as data_app
 from cerec.cli.demo import demo
 from cerec.cli.doctor import doctor
+from cerec.cli.serve import report, serve
 from cerec.cli.train import evaluate, recommend, train
 from cerec.errors import CerecError
 from cerec.threads import set_threads
@@ -54,6 +55,8 @@ app.add_typer(data_app, name="data")
 app.command()(train)
 app.command()(recommend)
 app.command()(evaluate)
+app.command()(serve)
+app.command()(report)
 app.command()(doctor)
 
 

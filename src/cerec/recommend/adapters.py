@@ -82,6 +82,21 @@ def scorer_from_scores(
     matrix = np.empty(shape, np.float32)
     for row, user in enumerate(data.users):
         matrix[row] = _scores_of(score, user, data.items)
+    return _scorer_of_matrix(matrix, facts, rank, seed)
+
+
+def with_effects(scorer: Scorer, facts: Facts, *, rank: int = 64, seed: int = 0) -> Scorer:
+    """The scorer itself when it knows what values do; else with effects fitted to its scores."""
+    if scorer.effect.any() or facts.n_values == 0:
+        return scorer
+    if scorer.matrix is not None:
+        return _scorer_of_matrix(scorer.matrix, facts, rank, seed)
+    fitted = fit_effects(scorer.item, facts, user=scorer.user, seed=seed)
+    user = scorer.user
+    return Scorer(user, scorer.item, fitted.effect, user, "sum", fidelity=fitted.fidelity)
+
+
+def _scorer_of_matrix(matrix: NDArray[np.float32], facts: Facts, rank: int, seed: int) -> Scorer:
     users, items = low_rank(matrix, rank, seed)
     fitted = fit_effects(items, facts, user=users, seed=seed)
     # what the low-rank form leaves out is orthogonal to it, hence lost to the effects in full

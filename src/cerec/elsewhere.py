@@ -1,0 +1,108 @@
+"""A run around a recommender made elsewhere: explained, saved and served like any other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cerec.agent.agent import WalkAgent
+from cerec.config import RunConfig
+from cerec.data.dataset import TEST, TRAIN, VALID, Dataset
+from cerec.data.split import Split
+from cerec.errors import ConfigError
+from cerec.graph.ckg import Ckg
+from cerec.graph.facts import Facts
+from cerec.pipeline import final_figures
+from cerec.ragged import Ragged
+from cerec.recommend.adapters import (
+    Factors,
+    Score,
+    scorer_from_factors,
+    scorer_from_model,
+    scorer_from_scores,
+)
+from cerec.recommend.base import Context
+from cerec.recommend.context import lists_of
+from cerec.recommend.scorer import Scorer
+from cerec.rng import generator
+from cerec.run import Run
+
+
+def explainer(
+    data: Dataset,
+    *,
+    user_factors: Factors | None = None,
+    item_factors: Factors | None = None,
+    model: object = None,
+    score: Score | None = None,
+    config: RunConfig | None = None,
+    seed: int = 0,
+) -> Run:
+    """A `Run` around a finished recommender, given in one of three ways.
+
+    - `user_factors`, `item_factors`: arrays in the order of `data.users` and `data.items`, or
+      mappings from id to vector; the score is their dot product.
+    - `model`: an object that holds factors in that order, such as a model of `implicit`.
+    - `score`: a callable `score(user, items)` that gives one number per item.
+
+    What an item's attributes do to its score is fitted to the recommender; how well that fits
+    items it has not seen (R^2) is stored and stands with every explanation. The user's
+    interactions are known (of data that came in parts: those of the train part) and are never
+    listed. The agent that proposes counterfactual items learns for `config.train.agent_epochs`.
+    """
+    config = config or RunConfig()
+    parts = _parts(data)
+    facts, graph = Facts.build(data), Ckg.build(data, parts.train)
+    scorer = _scorer(data, facts, user_factors, item_factors, model, score, seed)
+    agent = WalkAgent(config.agent, config.encoder, graph, facts, seed=seed)
+    lists = lists_of(scorer, parts.train, config.agent.list_length)
+    context = Context(parts.train, facts, scorer.user, scorer.item, lists, scorer.effect)
+    history = []
+    user, item = parts.train.row_of(), parts.train.indices
+    for epoch in range(config.train.agent_epochs if facts.n_values else 0):
+        rng = generator(seed, f"training/agent/{epoch}")
+        figures = agent.learn(user, item, context, rng=rng)
+        history.append({"phase": "agent", "epoch": epoch + 1, **figures})
+    return Run(
+        data,
+        parts,
+        scorer,
+        config=config,
+        seed=seed,
+        vectors=agent.vectors() if agent.learned else None,
+        metrics=final_figures(scorer, parts),
+        history=history,
+        meta={"made": "elsewhere", "fidelity": scorer.fidelity},
+    )
+
+
+def _scorer(
+    data: Dataset,
+    facts: Facts,
+    user_factors: Factors | None,
+    item_factors: Factors | None,
+    model: object,
+    score: Score | None,
+    seed: int,
+) -> Scorer:
+    given = [user_factors is not None or item_factors is not None, model is not None]
+    if sum([*given, score is not None]) != 1:
+        raise ConfigError("give user_factors= and item_factors=, or model=, or score=")
+    if score is not None:
+        return scorer_from_scores(data, facts, score, seed=seed)
+    if model is not None:
+        return scorer_from_model(data, facts, model, seed=seed)
+    if user_factors is None or item_factors is None:
+        raise ConfigError("user_factors= and item_factors= go together")
+    return scorer_from_factors(data, facts, user_factors, item_factors, seed=seed)
+
+
+def _parts(data: Dataset) -> Split:
+    """What is known, and what is held out if the data came in parts."""
+    pairs: Any = data.interactions
+    part = pairs.part if pairs.part is not None else np.full(len(pairs), TRAIN, np.int8)
+    rows = (part == code for code in (TRAIN, VALID, TEST))
+    return Split(
+        *(Ragged.from_pairs(pairs.user[at], pairs.item[at], len(data.users)) for at in rows)
+    )
