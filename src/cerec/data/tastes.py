@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numba
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from cerec.data.world import World
 from cerec.ragged import Ragged, distinct
 from cerec.rng import derive, generator
+from cerec.threads import kernel_threads
 
 # relation: likes per user, dislikes per user, strength of each
 _HABITS = {
@@ -100,7 +102,9 @@ def draw_interactions(
         indptr,
         derive(seed, "world/draws"),
     )
-    return np.repeat(np.arange(tastes.n_users, dtype=np.int32), activity), item
+    user = np.repeat(np.arange(tastes.n_users, dtype=np.int32), activity)
+    key = np.sort(user.astype(np.int64) * n_items + item)
+    return user, (key % n_items).astype(np.int32)
 
 
 def _activity(users: int, items: int, total: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -124,16 +128,19 @@ def _take(
     indptr: NDArray[np.int64],
     seed: int,
 ) -> NDArray[np.int32]:
-    return _race(
-        slowness,
-        of_user.indptr,
-        of_user.indices,
-        factor,
-        holders.indptr,
-        holders.indices,
-        indptr,
-        np.uint64(seed),
-    )
+    """The race of every user, a share of the users on each thread."""
+    out = np.empty(indptr[-1], np.int32)
+    tables = (slowness, of_user.indptr, of_user.indices, factor, holders.indptr, holders.indices)
+    cuts = np.linspace(0, len(indptr) - 1, 4 * kernel_threads() + 1).astype(np.int64)
+    with ThreadPoolExecutor(kernel_threads()) as pool:
+        list(
+            pool.map(
+                lambda low, high: _race(low, high, *tables, indptr, np.uint64(seed), out),
+                cuts[:-1],
+                cuts[1:],
+            )
+        )
+    return out
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
@@ -146,16 +153,16 @@ def _uniform(seed, counter):  # type: ignore[no-untyped-def]
     return (float(z >> np.uint64(11)) + 0.5) * 2.0**-53
 
 
-@numba.njit(cache=True, error_model="numpy", nogil=True, parallel=True)
+@numba.njit(cache=True, error_model="numpy", nogil=True)
 def _race(  # type: ignore[no-untyped-def]
-    slowness, taste_ptr, taste_value, taste_factor, holder_ptr, holder_item, indptr, seed
-):
-    """Weighted sampling without replacement: every item arrives after an exponential time with
-    mean `slowness` times the factors of its values; a user takes the first to arrive.
+    low, high, slowness, taste_ptr, taste_value, taste_factor, holder_ptr, holder_item, indptr,
+    seed, out,
+):  # fmt: skip
+    """Weighted sampling without replacement for users `low` to `high`: every item arrives after an
+    exponential time with mean `slowness` times the factors of its values; a user takes the first.
     """
-    n_users, n_items = len(indptr) - 1, len(slowness)
-    out = np.empty(indptr[-1], np.int32)
-    for u in numba.prange(n_users):
+    n_items = len(slowness)
+    for u in range(low, high):
         mean = slowness.copy()
         for t in range(taste_ptr[u], taste_ptr[u + 1]):
             v = taste_value[t]
@@ -169,8 +176,7 @@ def _race(  # type: ignore[no-untyped-def]
             arrival = -np.log(draw) * mean[i]
             if arrival < when[0]:
                 _replace_top(when, what, arrival, i)
-        out[indptr[u] : indptr[u + 1]] = np.sort(what)
-    return out
+        out[indptr[u] : indptr[u + 1]] = what
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
