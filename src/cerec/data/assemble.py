@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from cerec.data.dataset import Dataset, Interactions, Planted, Triples
 from cerec.data.ids import IdTable, sort_ids
 from cerec.data.names import INVERSE, relation_names
 from cerec.errors import DataError
+from cerec.ragged import distinct
 
 
 @dataclass(slots=True)
@@ -129,14 +131,15 @@ def _turn(raw: Raw) -> _Turned:
     back = (raw.head >= n_items) & (raw.tail < n_items)
     relation = np.asarray(raw.relation, np.int64).copy()
     inverse_of = np.arange(len(ids))
-    for r in np.unique(relation[back]).tolist():
+    turned = np.flatnonzero(np.bincount(relation[back], minlength=1)).tolist()
+    for r in turned:
         inverse = ids[r] + INVERSE
         if inverse not in ids:
             ids.append(inverse)
         inverse_of[r] = ids.index(inverse)
         relation[back & (raw.relation == r)] = inverse_of[r]
-    turned = set(np.unique(raw.relation[back]).tolist())
-    gone = turned - set(np.unique(relation).tolist())
+    used = np.bincount(relation, minlength=len(ids)) > 0
+    gone = {r for r in turned if not used[r]}
     keep = [r for r in range(len(ids)) if r not in gone]
     new = np.zeros(max(len(ids), 1), np.int64)
     new[keep] = np.arange(len(keep))
@@ -158,7 +161,7 @@ def _triples(
         fresh[1:] = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
         head, relation, tail = rows[:, fresh]
     else:
-        key = np.unique((head.astype(np.int64) * n_relations + relation) * n_nodes + tail)
+        key = distinct((head.astype(np.int64) * n_relations + relation) * n_nodes + tail)
         pair, tail = np.divmod(key, max(n_nodes, 1))
         head, relation = np.divmod(pair, max(n_relations, 1))
     return Triples(head.astype(np.int32), relation.astype(np.int32), tail.astype(np.int32))
@@ -167,28 +170,34 @@ def _triples(
 def _interactions(
     raw: Raw, user_row: NDArray[np.int32], item_row: NDArray[np.int32], n_items: int
 ) -> Interactions:
-    user, item = user_row[raw.user], item_row[raw.item]
-    order = _order(user.astype(np.int64) * n_items + item, raw.time, raw.rating, raw.part)
-    return Interactions(
-        user[order],
-        item[order],
-        None if raw.rating is None else raw.rating[order],
-        None if raw.time is None else raw.time[order],
-        None if raw.part is None else raw.part[order],
-    )
+    """The interactions in the order of (user, item, time, rating, part)."""
+    key = user_row[raw.user].astype(np.int64) * n_items + item_row[raw.item]
+    rating, time, part = raw.rating, raw.time, raw.part
+    if rating is None and time is None:  # a sort of numbers, much faster than one of positions
+        key, codes = np.divmod(np.sort(key * 4 + (0 if part is None else part)), 4)
+        part = None if part is None else codes.astype(np.int8)
+    else:
+        ties: list[NDArray[Any]] = [t for t in (time, rating, part) if t is not None]
+        order = _with_ties(np.argsort(key), key, ties)
+        key = key[order]
+        rating = None if rating is None else rating[order]
+        time = None if time is None else time[order]
+        part = None if part is None else part[order]
+    user, item = np.divmod(key, n_items)
+    return Interactions(user.astype(np.int32), item.astype(np.int32), rating, time, part)
 
 
-def _order(key: NDArray[np.int64], *ties: NDArray[np.generic] | None) -> NDArray[np.int64]:
-    """The order by `key`, then by each of `ties`; only equal keys pay for the ties."""
-    order = np.argsort(key, kind="stable")
+def _with_ties(
+    order: NDArray[np.int64], key: NDArray[np.int64], ties: list[NDArray[Any]]
+) -> NDArray[np.int64]:
+    """`order`, which is by `key`, with equal keys by each of `ties`; only they pay for it."""
     ranked = key[order]
     same = np.zeros(len(key), bool)
     same[1:] = ranked[1:] == ranked[:-1]
     same[:-1] |= same[1:]
-    given = [t for t in ties if t is not None]
-    if given and same.any():
+    if same.any():
         rows = order[same]
-        order[same] = rows[np.lexsort([*(t[rows] for t in reversed(given)), key[rows]])]
+        order[same] = rows[np.lexsort([*(t[rows] for t in reversed(ties)), key[rows]])]
     return order
 
 

@@ -18,7 +18,7 @@ def sort_ids(ids: Iterable[str]) -> list[str]:
     The order depends on the set of ids alone, so permuting the rows of a file changes nothing.
     """
     distinct = set(ids)
-    if all(_INTEGER.fullmatch(i) for i in distinct):
+    if all(map(_INTEGER.fullmatch, distinct)):
         return sorted(distinct, key=int)
     return sorted(distinct)
 
@@ -32,8 +32,7 @@ class IdTable(Sequence[str]):
     def __init__(self, kind: str, ids: Sequence[str], names: Mapping[str, str] | None = None):
         self.kind = kind
         self.ids = tuple(ids)
-        names = names or {}
-        self.names = tuple(names.get(i) or i for i in self.ids)
+        self.names = tuple(names.get(i) or i for i in self.ids) if names else self.ids
         if len(self.rows) != len(self.ids):
             twice = next(i for n, i in enumerate(self.ids) if self.rows[i] != n)
             raise DataError(f"{kind} id {twice!r} stands twice; ids must be distinct")

@@ -21,6 +21,7 @@ from cerec.data.parse import parse_triples
 from cerec.data.tables import find_table, read_table
 from cerec.data.text import find, read_bytes, stem_of
 from cerec.errors import DataError
+from cerec.ragged import distinct
 
 OPTIONS = ("train", "valid", "test", "kg")
 """File names that may be given when they are not the usual ones."""
@@ -242,7 +243,7 @@ def _with_listed(
     numbers: NDArray[np.int64], code: NDArray[np.int64], listed: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """`numbers` and codes into them, with the listed numbers added."""
-    both = np.union1d(numbers, listed)
+    both = distinct(np.concatenate([numbers, listed]))
     return both, np.searchsorted(both, numbers)[code]
 
 
