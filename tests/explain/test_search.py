@@ -8,14 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerec.explain.enumeration import Values, smallest
+from cerec.explain.goal import make_goal
 from cerec.explain.kernels import NEVER, Goal
 from cerec.explain.search import minima, solve
 
 
 def goal_of(own: list[int], effect: np.ndarray, mean: bool, cutoff: float, tie: bool) -> Goal:
-    total = float(effect[own].sum())
-    pooled = total / len(own) if mean else total
-    return Goal(0.0, total, len(own), mean, pooled, cutoff, tie)
+    return make_goal(
+        score=0.0,
+        own=effect[own],
+        mean=mean,
+        cutoff=cutoff,
+        tie_flips=tie,
+        largest=float(np.abs(effect).max()),
+        bits=26,
+    )
 
 
 def slow_flips(goal: Goal, own: list[int], effect: np.ndarray):

@@ -35,6 +35,10 @@ class Goal(NamedTuple):
     """Effects of its values, pooled."""
     cutoff: float
     tie_flips: bool
+    shift: float
+    """Taken off every effect before adding: by sum 0; by mean just above any mean that flips,
+    so that values which flip, if there are any left, have a shifted sum below 0. A multiple of
+    the effects' grid."""
 
 
 class Moves(NamedTuple):
@@ -134,22 +138,21 @@ def prefix(rows: NDArray[np.int32], effect: NDArray[np.float64]) -> NDArray[np.f
 
 
 @_jit
-def sum_slots(moves: Moves, effect: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Pooling by sum: relation of each useful change, the most helpful change first.
+def slots(goal: Goal, moves: Moves, effect: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The relation of each useful change, the most helpful change first.
 
     The t-th change of a relation loses its t-th worst value if that helps and gains its t-th
     best if that helps, so its benefit never grows with t and a sorted merge takes prefixes.
     """
-    n_relations = len(moves.lose_at) - 1
     most = len(moves.lose) + len(moves.gain)
     benefit, owner = np.empty(most), np.empty(most, np.int64)
     n = 0
-    for r in range(n_relations):
+    for r in range(len(moves.lose_at) - 1):
         lo, n_lose = moves.lose_at[r], moves.lose_at[r + 1] - moves.lose_at[r]
         go, n_gain = moves.gain_at[r], moves.gain_at[r + 1] - moves.gain_at[r]
         for t in range(max(n_lose, n_gain)):
-            gone = max(effect[moves.lose[lo + t]], 0.0) if t < n_lose else 0.0
-            came = min(effect[moves.gain[go + t]], 0.0) if t < n_gain else 0.0
+            gone = max(effect[moves.lose[lo + t]] - goal.shift, 0.0) if t < n_lose else 0.0
+            came = min(effect[moves.gain[go + t]] - goal.shift, 0.0) if t < n_gain else 0.0
             if came - gone == 0.0:
                 break
             benefit[n], owner[n] = came - gone, r
@@ -159,43 +162,40 @@ def sum_slots(moves: Moves, effect: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 @_jit
-def sum_minimum(goal: Goal, moves: Moves, effect: NDArray[np.float64], limit: int) -> int:
-    """Pooling by sum: fewest changes that flip, or NEVER when more than `limit`."""
-    owner = sum_slots(moves, effect)
-    used = np.zeros(len(moves.lose_at), np.int64)
-    total = goal.total
+def greedy(
+    goal: Goal, moves: Moves, effect: NDArray[np.float64], limit: int
+) -> tuple[int, int, NDArray[np.int64], NDArray[np.int64]]:
+    """Most helpful changes first: a lower bound on the minimum, a size that flips (NEVER where
+    there is none within the limit), and the values lost and gained per relation by then.
+    """
+    n_relations = len(moves.lose_at) - 1
+    n_lost, n_gained = np.zeros(n_relations, np.int64), np.zeros(n_relations, np.int64)
+    used = np.zeros(n_relations, np.int64)
+    total, count, least = goal.total, goal.n_values, NEVER
+    owner = slots(goal, moves, effect)
     for m in range(min(limit, len(owner))):
         r = owner[m]
         lose, gain = moves.lose_at[r] + used[r], moves.gain_at[r] + used[r]
         used[r] += 1
-        if lose < moves.lose_at[r + 1]:
-            total -= max(effect[moves.lose[lose]], 0.0)
-        if gain < moves.gain_at[r + 1]:
-            total += min(effect[moves.gain[gain]], 0.0)
-        if flips(goal, total, 0):
-            return m + 1
-    return NEVER
+        if lose < moves.lose_at[r + 1] and effect[moves.lose[lose]] > goal.shift:
+            total, count, n_lost[r] = total - effect[moves.lose[lose]], count - 1, n_lost[r] + 1
+        if gain < moves.gain_at[r + 1] and effect[moves.gain[gain]] < goal.shift:
+            total, count, n_gained[r] = total + effect[moves.gain[gain]], count + 1, n_gained[r] + 1
+        if least == NEVER and goal.mean and total - count * goal.shift < 0.0:
+            least = m + 1
+        if flips(goal, total, count):
+            return (least if goal.mean else m + 1), m + 1, n_lost, n_gained
+    return (least if goal.mean else NEVER), NEVER, n_lost, n_gained
 
 
 @_jit
-def mean_bound(goal: Goal, moves: Moves, effect: NDArray[np.float64], limit: int) -> int:
-    """Pooling by mean: no fewer changes than this flip; NEVER when none within `limit` does.
+def empties(goal: Goal, moves: Moves) -> int:
+    """Pooling by mean: changes that leave no value at all, if that can be and flips, else NEVER.
 
-    Forgetting the relations, m changes lose at most m values and gain at most m.
+    The mean of nothing is 0, which no shifted sum tells.
     """
-    lose, gain = moves.lose.copy(), moves.gain.copy()
-    _sort(lose, 0, len(lose), effect, -1)
-    _sort(gain, 0, len(gain), effect, 1)
-    lost, gained = prefix(lose, effect), prefix(gain, effect)
-    for m in range(1, min(limit, max(len(lose), len(gain))) + 1):
-        if m <= len(lose):
-            for g in range(min(m, len(gain)) + 1):
-                if flips(goal, goal.total + (gained[g] - lost[m]), goal.n_values + g - m):
-                    return m
-        if m <= len(gain):
-            for n in range(min(m - 1, len(lose)) + 1):
-                if flips(goal, goal.total + (gained[m] - lost[n]), goal.n_values + m - n):
-                    return m
+    if goal.mean and len(moves.lose) == goal.n_values and flips(goal, 0.0, 0):
+        return goal.n_values
     return NEVER
 
 
@@ -233,22 +233,20 @@ def mean_row(
 
 @_jit
 def mean_table(
-    goal: Goal, moves: Moves, effect: NDArray[np.float64], limit: int
+    goal: Goal, moves: Moves, effect: NDArray[np.float64], least: int, most: int
 ) -> tuple[int, NDArray[np.float64]]:
-    """Pooling by mean: fewest changes that flip (NEVER above `limit`) and the table behind it."""
+    """Pooling by mean: fewest changes that flip, if from `least` to `most` (else NEVER), and the
+    table of least sums behind it.
+    """
     lost, gained = prefix(moves.lose, effect), prefix(moves.gain, effect)
     n_relations = len(moves.lose_at) - 1
-    least = mean_bound(goal, moves, effect, limit)
-    most = 0
+    possible = 0
     for r in range(n_relations):
-        most += max(
+        possible += max(
             moves.lose_at[r + 1] - moves.lose_at[r], moves.gain_at[r + 1] - moves.gain_at[r]
         )
-    most = min(most, limit)
-    size = min(most, 2 * least if least < NEVER else 0)
+    size = max(min(most, possible), 0)
     table = np.empty((n_relations + 1, size + 1, 2 * size + 1))
-    if least > most:
-        return NEVER, table
     for m in range(size + 1):
         mean_row(table, m, moves, lost, gained)
         if m < least:

@@ -10,15 +10,26 @@ from cerec.explain.kernels import (
     NEVER,
     Goal,
     Moves,
+    empties,
     flips,
+    greedy,
     mean_table,
     moves_toward,
     prefix,
-    sum_minimum,
-    sum_slots,
 )
+from cerec.explain.quick import make_quick, quick_sizes
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+
+
+@_jit
+def minimum(goal: Goal, moves: Moves, effect: NDArray[np.float64], limit: int) -> int:
+    """Fewest changes that flip, or NEVER when none within `limit` does."""
+    least, found, _, _ = greedy(goal, moves, effect, limit)
+    least, found = min(least, empties(goal, moves)), min(found, empties(goal, moves))
+    if least < found and least <= limit:  # a tie, or a rounding away from one
+        found = min(found, mean_table(goal, moves, effect, least, min(found - 1, limit))[0])
+    return found if found <= limit else NEVER
 
 
 @_jit
@@ -40,15 +51,17 @@ def minima(
     smallest of the answer are the candidates' own minima.
     """
     out = np.empty(len(candidate), np.int64)
+    quick = make_quick(goal, own, relation, locked, effect)
     for c in range(len(candidate)):
         other = indices[indptr[candidate[c]] : indptr[candidate[c] + 1]]
-        moves = moves_toward(own, other, relation, locked, effect)
-        if goal.mean:
-            out[c] = mean_table(goal, moves, effect, limit)[0]
-        else:
-            out[c] = sum_minimum(goal, moves, effect, limit)
+        least, found = quick_sizes(goal, quick, other, relation, locked, effect, limit)
+        if found > limit:
+            found = NEVER
+        if least < found and least <= limit:
+            found = minimum(goal, moves_toward(own, other, relation, locked, effect), effect, limit)
+        out[c] = found
         if best_only:
-            limit = min(limit, out[c])
+            limit = min(limit, found)
     return out
 
 
@@ -61,18 +74,17 @@ def change_set(
     Among sets of that size, values are replaced rather than removed or added alone wherever
     the item still flips.
     """
-    n_relations = len(moves.lose_at) - 1
-    n_lost, n_gained = np.zeros(n_relations, np.int64), np.zeros(n_relations, np.int64)
-    if goal.mean:
-        m = _mean_counts(goal, moves, effect, limit, n_lost, n_gained)
-    else:
-        m = _sum_counts(goal, moves, effect, limit, n_lost, n_gained)
+    m = minimum(goal, moves, effect, limit)
     if m >= NEVER:
         return np.empty(0, np.int32), np.empty(0, np.int32)
+    _, found, n_lost, n_gained = greedy(goal, moves, effect, m)
+    if found > m:
+        table = mean_table(goal, moves, effect, m, m)[1]
+        _read_table(goal, moves, effect, m, table, n_lost, n_gained)
     _complete(goal, moves, effect, n_lost, n_gained)
     before, after = np.full(m, -1, np.int32), np.full(m, -1, np.int32)
     at = 0
-    for r in range(n_relations):
+    for r in range(len(n_lost)):
         for t in range(n_lost[r]):
             before[at + t] = moves.lose[moves.lose_at[r] + t]
         for t in range(n_gained[r]):
@@ -82,42 +94,16 @@ def change_set(
 
 
 @_jit
-def _sum_counts(
+def _read_table(
     goal: Goal,
     moves: Moves,
     effect: NDArray[np.float64],
-    limit: int,
+    m: int,
+    table: NDArray[np.float64],
     n_lost: NDArray[np.int64],
     n_gained: NDArray[np.int64],
-) -> int:
-    """Values lost and gained per relation by the smallest set, pooling by sum; its size."""
-    m = sum_minimum(goal, moves, effect, limit)
-    if m >= NEVER:
-        return NEVER
-    used = np.zeros(len(n_lost), np.int64)
-    for r in sum_slots(moves, effect)[:m]:
-        lose, gain = moves.lose_at[r] + used[r], moves.gain_at[r] + used[r]
-        used[r] += 1
-        if lose < moves.lose_at[r + 1] and effect[moves.lose[lose]] > 0:
-            n_lost[r] += 1
-        if gain < moves.gain_at[r + 1] and effect[moves.gain[gain]] < 0:
-            n_gained[r] += 1
-    return m
-
-
-@_jit
-def _mean_counts(
-    goal: Goal,
-    moves: Moves,
-    effect: NDArray[np.float64],
-    limit: int,
-    n_lost: NDArray[np.int64],
-    n_gained: NDArray[np.int64],
-) -> int:
-    """Values lost and gained per relation by the smallest set, pooling by mean; its size."""
-    m, table = mean_table(goal, moves, effect, limit)
-    if m >= NEVER:
-        return NEVER
+) -> None:
+    """Values lost and gained per relation by a set of m changes that the table holds."""
     lost, gained = prefix(moves.lose, effect), prefix(moves.gain, effect)
     n_relations, middle = len(n_lost), table.shape[2] // 2
     d = 0
@@ -132,7 +118,6 @@ def _mean_counts(
         n_lost[r], n_gained[r] = n, g
         rest -= max(n, g)
         d -= g - n
-    return m
 
 
 @_jit

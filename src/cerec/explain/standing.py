@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,17 @@ class Standing:
     """Their scores with the sign turned, hence rising."""
     effects: NDArray[np.float64]
     """w(u, v) of every value."""
+    largest_effect: float
+    """The largest of them by size."""
 
     @staticmethod
     def of(scorer: Scorer, user: int, known: NDArray[np.integer]) -> Standing:
         """Where the items stand for a user who knows the items `known`."""
         scores = scorer.scores(user)
         order = Standing.ranking(scores, known)
-        return Standing(scores, order, -scores[order], scorer.all_effects(user))
+        effects = scorer.all_effects(user)
+        largest = float(np.abs(effects).max(initial=0.0))
+        return Standing(scores, order, -scores[order], effects, largest)
 
     @staticmethod
     def ranking(scores: NDArray[np.float64], known: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -43,7 +47,7 @@ class Standing:
         scores[item] = score
         order = np.sort(self.order)
         order = order[np.argsort(-scores[order], kind="stable")]
-        return Standing(scores, order, -scores[order], self.effects)
+        return replace(self, scores=scores, order=order, falling=-scores[order])
 
     def top(self, k: int) -> NDArray[np.int64]:
         """The list of length k."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.explain.explanation import Certificate, Question, Status
+from cerec.explain.goal import make_goal
 from cerec.explain.kernels import NEVER, Goal
 from cerec.explain.search import minima, pooled_by_item, solve
 from cerec.explain.standing import Standing
@@ -92,6 +93,8 @@ class Verifier:
         own = self.facts.of_item.row(task.item)
         if len(own) == 0:
             return replace(known, status="no_attributes")
+        if standing.largest_effect == 0.0:
+            return known  # no value moves the score of this user
         return self._problem(standing, task, known, own)
 
     def _problem(self, standing: Standing, task: Task, known: Outcome, own: Rows) -> Problem:
@@ -99,14 +102,14 @@ class Verifier:
         sign = 1.0 if lower else -1.0
         effect = standing.effects if lower else -standing.effects
         cutoff, replacement = known.cutoff or 0.0, known.replacement or 0
-        goal = Goal(
+        goal = make_goal(
             score=sign * known.score_before,
-            total=float(effect[own].sum()),
-            n_values=len(own),
+            own=effect[own],
             mean=self.scorer.pooling == "mean",
-            pooled=self.scorer.pooled(effect[own]),
             cutoff=sign * cutoff,
             tie_flips=(replacement < task.item) == lower,
+            largest=standing.largest_effect,
+            bits=self.scorer.bits,
         )
         return Problem(task, known, goal, effect, own)
 

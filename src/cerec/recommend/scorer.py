@@ -27,7 +27,7 @@ from cerec.errors import DataError
 from cerec.graph.facts import Facts
 
 Pooling = Literal["mean", "sum"]
-MOST_SUMMANDS = 1 << 16
+MOST_SUMMANDS = 1 << 20
 """Sums of up to this many effects are exact."""
 
 
