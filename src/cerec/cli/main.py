@@ -13,6 +13,7 @@ from cerec.cli.console import err
 from cerec.cli.data import app as data_app
 from cerec.cli.demo import demo
 from cerec.cli.doctor import doctor
+from cerec.cli.explain import explain, what_if
 from cerec.cli.serve import report, serve
 from cerec.cli.train import evaluate, recommend, train
 from cerec.errors import CerecError
@@ -54,6 +55,8 @@ app.command()(demo)
 app.add_typer(data_app, name="data")
 app.command()(train)
 app.command()(recommend)
+app.command()(explain)
+app.command("what-if")(what_if)
 app.command()(evaluate)
 app.command()(serve)
 app.command()(report)

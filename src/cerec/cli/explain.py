@@ -1,0 +1,161 @@
+"""`cerec explain` and `cerec what-if`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from cerec.cli.console import out, print_json, progress, remark
+from cerec.errors import ConfigError
+from cerec.explain.batch import explain_all
+from cerec.explain.explanation import WhatIf
+from cerec.explain.lookup import Lock, Pair, pair_of, value_row
+from cerec.explain.options import Options
+from cerec.run import Run, open_run
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+K = Annotated[int, typer.Option("-k", "--k", help="Length of the list.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Values = Annotated[list[str] | None, typer.Option(metavar="RELATION=ATTRIBUTE")]
+
+
+def explain(
+    run_folder: RunFolder,
+    user: Annotated[str | None, typer.Option(help="Whose list.")] = None,
+    item: Annotated[str | None, typer.Option(help="The listed item to explain.")] = None,
+    why_not: Annotated[str | None, typer.Option(help="An item that is not in the list.")] = None,
+    k: K = 20,
+    lock: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RELATION[=ATTRIBUTE]", help="May not change. Repeatable."),
+    ] = None,
+    max_changes: Annotated[int | None, typer.Option(help="Most changes allowed.")] = None,
+    alternatives: Annotated[int, typer.Option(help="How many other answers to add.")] = 0,
+    budget: Annotated[float | None, typer.Option(help="Seconds per explanation.")] = None,
+    bound: Annotated[
+        bool, typer.Option("--bound", help="Add the fewest changes over all values of the data.")
+    ] = False,
+    everyone: Annotated[bool, typer.Option("--all", help="All lists, to --out.")] = False,
+    out_file: Annotated[Path | None, typer.Option("--out", help="A .parquet file.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Take up a killed --all.")] = False,
+    json: Json = False,
+) -> None:
+    """Say which smallest change would take an item out of a list, or bring one in.
+
+    Examples: cerec explain runs/demo --user u1 --item i7 --alternatives 2
+              cerec explain runs/demo --user u1 --why-not i9 --lock genre
+              cerec explain runs/demo --all --out all.parquet --resume
+    """
+    asked = Options(
+        k=k,
+        lock=tuple(_lock(text) for text in lock or ()),
+        max_changes=max_changes,
+        alternatives=alternatives,
+        budget=budget,
+        bound=bound,
+    )
+    if everyone:
+        if out_file is None or user or item or why_not:
+            raise ConfigError("--all needs --out FILE.parquet, and no --user, --item or --why-not")
+        _explain_all(open_run(run_folder), out_file, asked, resume=resume, json=json)
+        return
+    if user is None or (item is None) == (why_not is None):
+        raise ConfigError("give --user with --item or --why-not, or --all with --out FILE.parquet")
+    run = open_run(run_folder)
+    options: dict[str, Any] = {name: getattr(asked, name) for name in Options.__slots__}
+    answer = run.explain(user, item, why_not=why_not, **options)
+    if json:
+        print_json(answer.to_dict())
+    else:
+        out.print(answer)
+
+
+def _explain_all(run: Run, path: Path, asked: Options, *, resume: bool, json: bool) -> None:
+    start = time.perf_counter()
+    with progress() as bar:
+        task = bar.add_task("explaining", total=len(run.data.users), note="users")
+        summary = explain_all(
+            run.explainer,
+            path,
+            asked,
+            resume=resume,
+            on_part=lambda done, _: bar.update(task, completed=done),
+        )
+    seconds = time.perf_counter() - start
+    if json:
+        print_json({"pairs": summary.pairs, **summary.status, "seconds": seconds})
+        return
+    for status, n in summary.status.items():
+        out.print(f"{status.replace('_', ' '):>16} {n:>10,}  {n / max(summary.pairs, 1):7.2%}")
+    rate = summary.pairs / max(seconds, 1e-9)
+    remark(f"{summary.pairs:,} explanations in {seconds:.1f} s ({rate:,.0f} a second) -> {path}")
+
+
+def what_if(
+    run_folder: RunFolder,
+    user: Annotated[str, typer.Option(help="Whose list.")],
+    item: Annotated[str, typer.Option(help="The item to change.")],
+    put: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="RELATION=ATTRIBUTE", help="The only value of its relation."),
+    ] = None,
+    add: Values = None,
+    remove: Values = None,
+    k: K = 20,
+    json: Json = False,
+) -> None:
+    """Show score, rank and list had an item other attributes.
+
+    Example: cerec what-if runs/demo --user u1 --item i7 --set director=d3 --remove genre=g1
+    """
+    run = open_run(run_folder)
+    attributes = set(run.attributes(item))
+    for relation, attribute in _pairs(run, put):
+        attributes = {pair for pair in attributes if pair[0] != relation}
+        attributes.add((relation, attribute))
+    attributes |= set(_pairs(run, add))
+    for pair in _pairs(run, remove):
+        if pair not in attributes:
+            raise ConfigError(f"--remove {pair[0]}={pair[1]}: the item has no such value")
+        attributes.remove(pair)
+    answer = run.what_if(user, item, sorted(attributes), k=k)
+    if json:
+        print_json(answer.to_dict())
+    else:
+        out.print(_table(run, answer))
+
+
+def _table(run: Run, w: WhatIf) -> Table:
+    name = run.data.items.name(run.data.items.row(w.item))
+    title = (
+        f"{name}: rank {w.rank_before} -> {w.rank_after}, "
+        f"score {w.score_before:.4f} -> {w.score:.4f}"
+    )
+    table = Table(title=title)
+    for column in ("rank", "item", "name", "score"):
+        table.add_column(column, justify="right" if column in ("rank", "score") else "left")
+    for line in w.list:
+        style = "bold green" if line.item == w.item else None
+        table.add_row(str(line.rank), line.item, line.name, f"{line.score:.4f}", style=style)
+    return table
+
+
+def _lock(text: str) -> Lock:
+    relation, equals, attribute = text.partition("=")
+    return (relation, attribute) if equals else relation
+
+
+def _pairs(run: Run, texts: list[str] | None) -> list[Pair]:
+    """Ids of `RELATION=ATTRIBUTE` texts, which may use names."""
+    found = []
+    for text in texts or ():
+        relation, equals, attribute = text.partition("=")
+        if not equals:
+            raise ConfigError(f"expected RELATION=ATTRIBUTE, got {text!r}")
+        value = value_row(run.data, run.facts, relation, attribute)
+        found.append(pair_of(run.data, run.facts, value))
+    return found

@@ -1,0 +1,122 @@
+"""`cerec explain` and `cerec what-if`, from a run folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cerec.cli.main import main
+from cerec.data.split import split
+from cerec.data.synthetic import WorldConfig, make_world
+from cerec.explain.batch import read_table
+from cerec.explain.explanation import Explanation
+from cerec.graph.facts import Facts
+from cerec.recommend.scorer import Scorer
+from cerec.run import Run, open_run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = make_world(WorldConfig(users=12, items=60, interactions=150), seed=0)
+    facts, rng = Facts.build(data), np.random.default_rng(0)
+
+    def factors(n: int) -> np.ndarray:
+        return rng.normal(size=(n, 4)).astype(np.float32)
+
+    user = factors(len(data.users))
+    scorer = Scorer(user, factors(len(data.items)), 3 * factors(facts.n_values), user, "mean")
+    return Run(data, split(data, seed=0), scorer).save(tmp_path_factory.mktemp("run") / "run")
+
+
+def cerec(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main([str(a) for a in argv])
+    got = capsys.readouterr()
+    return int(stop.value.code or 0), got.out, got.err
+
+
+def test_one_explanation_as_json_and_as_a_card(folder, capsys) -> None:
+    run = open_run(folder)
+    user = run.data.users[0]
+    item = run.recommend(user, 5)[0].item
+    code, out, _ = cerec(
+        capsys, "explain", folder, "--user", user, "--item", item, "-k", 5, "--json"
+    )
+    assert code == 0
+    got = Explanation.from_dict(json.loads(out))
+    assert (got.user, got.item, got.status) == (user, item, "verified")
+    code, out, _ = cerec(
+        capsys, "explain", folder, "--user", user, "--item", item, "-k", 5, "--alternatives", 1
+    )
+    assert code == 0
+    assert "Why " in out
+    assert "verified" in out
+
+
+def test_why_not_with_locks(folder, capsys) -> None:
+    run = open_run(folder)
+    user, relation = run.data.users[1], run.data.relations[0]
+    other = run.recommend(user, 12)[-1].item
+    code, out, _ = cerec(
+        capsys, "explain", folder, "--user", user, "--why-not", other, "-k", 5,
+        "--lock", relation, "--max-changes", 9, "--bound", "--json",
+    )  # fmt: skip
+    assert code == 0
+    got = Explanation.from_dict(json.loads(out))
+    assert got.question == "why_not"
+    assert all(c.relation != relation for c in got.changes)
+
+
+def test_every_list_to_parquet(folder, tmp_path, capsys) -> None:
+    target = tmp_path / "all.parquet"
+    code, out, err = cerec(capsys, "explain", folder, "--all", "--out", target, "-k", 4)
+    assert code == 0
+    assert "verified" in out
+    assert "48 explanations" in err
+    assert len(read_table(target)) == 48
+    code, out, _ = cerec(
+        capsys, "explain", folder, "--all", "--out", target, "-k", 4, "--resume", "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["pairs"] == 48
+
+
+def test_what_if_changes_by_hand(folder, capsys) -> None:
+    run = open_run(folder)
+    user = run.data.users[0]
+    item = run.recommend(user, 3)[0].item
+    relation, attribute = run.attributes(item)[0]
+    code, out, _ = cerec(
+        capsys, "what-if", folder, "--user", user, "--item", item,
+        "--remove", f"{relation}={attribute}", "--json",
+    )  # fmt: skip
+    assert code == 0
+    got = json.loads(out)
+    rest = run.attributes(item)[1:]
+    assert got["score"] == run.rescore(user, item, rest)
+    assert [relation, attribute] not in got["attributes"]
+    code, out, _ = cerec(
+        capsys, "what-if", folder, "--user", user, "--item", item,
+        "--set", f"{relation}={attribute}", "--add", f"{relation}={attribute}",
+    )  # fmt: skip
+    assert code == 0
+    assert "rank 1 ->" in " ".join(out.split())
+
+
+def test_mistakes_end_in_one_line(folder, tmp_path, capsys) -> None:
+    user, item = open_run(folder).data.users[0], open_run(folder).data.items[0]
+    for argv, words in {
+        ("explain", folder, "--user", user + "x", "--item", item): f"did you mean '{user}'",
+        ("explain", folder, "--user", user): "give --user with --item",
+        ("explain", folder, "--all"): "--all needs --out",
+        ("explain", folder, "--user", user, "--item", item, "-k", 0): "k must be",
+        ("what-if", folder, "--user", user, "--item", item, "--add", "x"): "RELATION=ATTRIBUTE",
+    }.items():
+        code, out, err = cerec(capsys, *argv)
+        assert code == 2
+        assert out == ""
+        assert words in err
+        assert err.count("\n") == 1

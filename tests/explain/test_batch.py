@@ -1,0 +1,86 @@
+"""Whole lists to Parquet: counts in equal counts out, and a killed run is taken up again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from explain_worlds import random_explainer
+
+from cerec.errors import RunError
+from cerec.explain import batch
+from cerec.explain.batch import SCHEMA, explain_all, read_table
+from cerec.explain.options import Options
+
+ASKED = Options(k=5, lock=("r02", ("r00", "a01")))
+
+
+class KilledError(Exception):
+    """Stands for a kill between two parts."""
+
+
+@pytest.fixture(autouse=True)
+def _one_user_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "_USERS_PER_PART", 1)
+
+
+def without_time(path: Path) -> list[object]:
+    return [replace(e, seconds=0.0) for e in read_table(path)]
+
+
+def test_every_pair_is_there_once_in_order(tmp_path: Path) -> None:
+    explainer = random_explainer(0)
+    target = tmp_path / "all.parquet"
+    seen: list[int] = []
+    summary = explain_all(explainer, target, ASKED, on_part=lambda done, of: seen.append(done))
+    table = pl.read_parquet(target)
+    expected = [
+        (explainer.data.users[u], explainer.data.items[int(i)])
+        for u in range(4)
+        for i in explainer.listed(u, 5)
+    ]
+    assert list(table.select("user", "item").iter_rows()) == expected
+    assert summary.pairs == len(expected) == sum(summary.status.values())
+    assert dict(table.schema) == SCHEMA
+    assert seen == [1, 2, 3, 4]
+    assert [p.name for p in tmp_path.iterdir()] == ["all.parquet"]
+    singly = list(explainer.explain_many(expected, k=5, lock=ASKED.lock))
+    assert without_time(target) == [replace(e, seconds=0.0) for e in singly]
+
+
+@pytest.mark.parametrize("killed_after", [0, 1, 3])
+def test_a_killed_run_resumes_without_loss_or_repetition(tmp_path: Path, killed_after: int) -> None:
+    whole = tmp_path / "whole.parquet"
+    explain_all(random_explainer(0), whole, ASKED)
+    target = tmp_path / "all.parquet"
+
+    def kill(done: int, of: int) -> None:
+        if done > killed_after:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        explain_all(random_explainer(0), target, ASKED, on_part=kill)
+    assert not target.exists()
+    summary = explain_all(random_explainer(0), target, ASKED, resume=True)
+    assert summary.taken_over == killed_after + 1
+    assert without_time(target) == without_time(whole)
+
+
+def test_parts_of_another_question_are_refused(tmp_path: Path) -> None:
+    target = tmp_path / "all.parquet"
+
+    def kill(done: int, of: int) -> None:
+        raise KilledError
+
+    with pytest.raises(KilledError):
+        explain_all(random_explainer(0), target, ASKED, on_part=kill)
+    for explainer, asked in (
+        (random_explainer(0), replace(ASKED, k=4)),
+        (random_explainer(1), ASKED),
+        (random_explainer(0, "sum"), ASKED),
+    ):
+        with pytest.raises(RunError, match="another recommender, data or question"):
+            explain_all(explainer, target, asked, resume=True)
+    assert explain_all(random_explainer(0), target, replace(ASKED, k=4)).taken_over == 0
