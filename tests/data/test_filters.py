@@ -168,3 +168,23 @@ def test_all_thresholds_hold_at_once_and_again_changes_nothing(
     again, nothing = apply(small, config)
     assert again == small
     assert nothing == ()
+
+
+def test_planted_tastes_follow_their_users_and_attributes() -> None:
+    small, _ = apply(demo(), FilterConfig(k_core=20, leave_out=("studio",)))
+    whole, left = by_id(demo()), by_id(small)
+    assert left < whole
+    assert left == {
+        (u, r, a, s)
+        for u, r, a, s in whole
+        if u in small.users and r in small.relations and a in small.entities
+    }
+
+
+def by_id(data):
+    table = data.planted
+    columns = (table.user, table.relation, table.attribute, table.sign)
+    return {
+        (data.users[u], data.relations[r], data.entities[a], int(s))
+        for u, r, a, s in zip(*columns, strict=True)
+    }

@@ -145,7 +145,7 @@ def _interaction_findings(data: Dataset, pairs: Pairs) -> Iterator[Finding]:
     if not rows:
         yield Finding(
             "error", "no_interactions", "There is not a single interaction.", 0, 1.0,
-            "Give a file of who took what: user,item.",
+            "Give a file of who took what (user,item), or filter less.",
         )  # fmt: skip
         return
     came = _parts(data, None)

@@ -33,8 +33,8 @@ class Removed:
         text = f"{self.step}: {self.count:,} {self.kind} removed"
         if not self.examples:
             return text
-        more = ", ..." if self.count > len(self.examples) else ""
-        return f"{text} ({', '.join(self.examples)}{more})"
+        more = "; ..." if self.count > len(self.examples) else ""
+        return f"{text} ({'; '.join(self.examples)}{more})"
 
 
 def drop_low_ratings(data: Dataset, least: float) -> tuple[Dataset, list[Removed]]:
