@@ -1,0 +1,140 @@
+"""train, recommend, evaluate: as a person types them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cerec
+from cerec.cli import main as cli
+from cerec.config import to_toml
+from cerec.data.synthetic import make_world
+from cerec.data.writer import write
+from worlds import QUICK, SMALL
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(argv)
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("world")
+    write(make_world(SMALL, seed=1), folder / "tables", "tables")
+    (folder / "quick.toml").write_text(to_toml(QUICK))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(world: Path) -> Path:
+    cerec.train(cerec.load(world / "tables"), QUICK, out=world / "run")
+    return world / "run"
+
+
+def test_train_from_files(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = [str(world / "tables"), "--out", str(tmp_path / "run")]
+    settings = ["--config", str(world / "quick.toml"), "--set", "train.epochs=3"]
+    code, out, _ = run(capsys, "train", *argv, *settings)
+    assert code == 0
+    assert "recall@20" in out
+    opened = cerec.open(tmp_path / "run")
+    assert opened.config.train.epochs == 3
+    assert [r["epoch"] for r in opened.history if r["phase"] == "recommender"] == [1, 2, 3]
+
+
+def test_mistakes_are_one_line(
+    world: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = str(tmp_path / "new")
+    cases = [
+        (["train", str(world / "tables"), "--out", str(trained)], "holds a finished run"),
+        (["train", "demo", "--out", new, "--set", "train.epoch=3"], "did you mean 'epochs'"),
+        (["train", str(tmp_path / "none"), "--out", new], "none"),
+        (["recommend", str(trained), "--user", "u01x"], "did you mean 'u01'"),
+        (["recommend", str(trained)], "give --user ID"),
+        (["recommend", str(trained), "--user", "u01", "-k", "0"], "k must be at least 1"),
+        (["evaluate", str(trained), "--part", "train"], "--part must be test or valid"),
+        (["evaluate", str(trained), "--k", "ten"], "--k takes whole numbers"),
+        (["evaluate", str(tmp_path / "none")], "no such folder"),
+    ]
+    for argv, expected in cases:
+        code, _, err = run(capsys, *argv)
+        assert code == 2
+        assert err.count("\n") == 1
+        assert expected in err
+    assert not Path(new).exists()
+
+
+def test_recommend_json_and_everyone(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run(capsys, "recommend", str(trained), "--user", "u01", "-k", "3", "--json")
+    assert code == 0
+    lines = json.loads(out)
+    assert [line["rank"] for line in lines] == [1, 2, 3]
+    assert set(lines[0]) == {"item", "name", "score", "rank"}
+    code, _, _ = run(
+        capsys, "recommend", str(trained), "--all", "--out", str(tmp_path / "t.parquet")
+    )
+    assert code == 0
+    table = pl.read_parquet(tmp_path / "t.parquet").filter(pl.col("user") == "u01")
+    assert table["item"].to_list()[:3] == [line["item"] for line in lines]
+
+
+def test_recommend_for_somebody_new(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "recommend", str(trained), "--items", "m01,m02", "-k", "4", "--json")
+    assert code == 0
+    assert {"m01", "m02"}.isdisjoint(line["item"] for line in json.loads(out))
+
+
+def test_evaluate_equals_what_training_said(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    users = tmp_path / "users.parquet"
+    argv = ["evaluate", str(trained), "--k", "10,20", "--per-user", str(users), "--json"]
+    code, out, _ = run(capsys, *argv)
+    assert code == 0
+    means = json.loads(out)
+    test = cerec.open(trained).metrics["test"]
+    assert means["recall@20"] == pytest.approx(test["recall@20"])
+    assert means["users"] == test["users"]
+    table = pl.read_parquet(users)
+    assert table["ndcg@10"].drop_nans().mean() == pytest.approx(means["ndcg@10"])
+
+
+@pytest.mark.slow
+def test_a_killed_training_resumes_to_the_same_numbers(world: Path, tmp_path: Path) -> None:
+    sets = ["--set", "train.epochs=60", "--set", "train.patience=60"]
+    often = ["--set", "train.checkpoint_seconds=0"]
+    argv = [sys.executable, "-m", "cerec.cli.main", "train", str(world / "tables"), *sets, *often]
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    subprocess.run([*argv, "--out", str(whole)], check=True, capture_output=True)
+    for _ in range(3):
+        process = subprocess.Popen(
+            [*argv, "--out", str(broken), "--resume"], stderr=subprocess.DEVNULL
+        )
+        started = time.monotonic()
+        while not (broken / "checkpoint").is_dir() and time.monotonic() - started < 60:
+            time.sleep(0.05)
+        time.sleep(0.7)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    subprocess.run([*argv, "--out", str(broken), "--resume"], check=True, capture_output=True)
+    one, two = cerec.open(whole), cerec.open(broken)
+    assert one.metrics == two.metrics
+    assert len(one.history) == len(two.history)
+    assert (one.scorer.item == two.scorer.item).all()
+    assert one.vectors is not None
+    assert two.vectors is not None
+    assert (one.vectors == two.vectors).all()
