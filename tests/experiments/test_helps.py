@@ -1,0 +1,79 @@
+"""The experiment on a small world: runs, goes on where it stopped, writes its page."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cerec.data.split import SplitConfig, split
+from cerec.data.synthetic import WorldConfig, make_world
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend.negatives import DNS, Uniform
+from cerec.recommend.swaps import RandomSwaps
+from cerec.training.recommender import FitConfig
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "experiments"))
+import helps
+import helps_table
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> helps.World:
+    data = make_world(WorldConfig(users=40, items=50, interactions=800), seed=1)
+    parts = split(data, SplitConfig(), seed=0)
+    both = Ragged.from_pairs(
+        np.concatenate([parts.train.row_of(), parts.valid.row_of()]),
+        np.concatenate([parts.train.indices, parts.valid.indices]),
+        40,
+    )
+    settings = helps.Set(
+        helps.FilterConfig(), ((0.05, 0.01), (0.05, 0.05)), 256, FitConfig(epochs=4, every=2)
+    )
+    monkeypatch.setitem(helps.SETS, "small", settings)
+    monkeypatch.setattr(helps, "RESULTS", tmp_path / "helps")
+    return helps.World("small", data, parts, both, Facts.build(data))
+
+
+def test_cells_are_tuned_run_kept_and_tabled(world: helps.World, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    methods = {
+        "plain": helps.Method("attributes", Uniform()),
+        "ours": helps.Method("attributes", DNS(2), RandomSwaps()),
+    }
+    for name, method in methods.items():
+        helps.run_cell(world, name, method, 2, cache, float("inf"))
+    helps.run_line(world, "popularity", cache)
+    path = tmp_path / "helps" / "small" / "ours.json"
+    cell = json.loads(path.read_text())
+    assert [t["l2"] for t in cell["trials"]] == [0.01, 0.05]
+    assert [r["seed"] for r in cell["runs"]] == [0, 1]
+    best = max(cell["trials"], key=lambda t: t["validation"])
+    assert {r["l2"] for r in cell["runs"]} == {best["l2"]}
+
+    before = path.read_bytes()
+    helps.run_cell(world, "ours", methods["ours"], 2, cache, float("inf"))  # nothing left to do
+    assert path.read_bytes() == before
+
+    helps_table.write(tmp_path / "helps", cache, "ours", ["popularity", *methods], "# Title")
+    page = (tmp_path / "helps.md").read_text()
+    assert page.startswith("# Title")
+    rows = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")]
+    assert rows == ["learns from", "popularity", "plain", "ours"]
+    found = json.loads((tmp_path / "helps" / "small" / "comparisons.json").read_text())
+    assert set(found["recall@20"]) == {"plain", "popularity"}
+    assert found["recall@20"]["plain"]["seeds"] == 2
+
+
+def test_past_the_deadline_nothing_starts(world: helps.World, tmp_path: Path) -> None:
+    helps.run_cell(world, "plain", helps.Method("id", Uniform()), 1, tmp_path, 0.0)
+    assert not (tmp_path / "helps").exists()
+
+
+def test_the_direction_is_told_with_p() -> None:
+    assert helps_table.mark({"p_holm": 0.02, "difference": 0.1}) == "+ 0.020"
+    assert helps_table.mark({"p_holm": 2e-9, "difference": -0.1}) == "- 2.0e-09"
