@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 from pathlib import Path
 
 import pytest
@@ -168,10 +167,10 @@ def test_a_folder_where_a_file_should_be(tmp_path: Path) -> None:
         ("alibaba-ifashion", (114_737, 30_040, 1_781_093, 59_156, 51, 279_155)),
     ],
 )
-def test_real_folders_have_the_published_figures(name: str, figures: tuple[int, ...]) -> None:
-    if "CEREC_DATA" not in os.environ:
-        pytest.skip("CEREC_DATA names no folder of real data")
-    data = load(Path(os.environ["CEREC_DATA"]) / name, cache=False)
+def test_real_folders_have_the_published_figures(
+    real_data: Path, name: str, figures: tuple[int, ...]
+) -> None:
+    data = load(real_data / name, cache=False)
     own_relations = {r.removesuffix("^-1") for r in data.relations}
     assert figures == (
         len(data.users),

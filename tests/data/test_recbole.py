@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -95,10 +94,8 @@ def test_damage_is_named(tmp_path: Path, name: str, text: str, said: str) -> Non
 
 
 @pytest.mark.data
-def test_movielens_has_the_published_figures() -> None:
-    if "CEREC_DATA" not in os.environ:
-        pytest.skip("CEREC_DATA names no folder of real data")
-    data = load(Path(os.environ["CEREC_DATA"]) / "ml-100k", cache=False)
+def test_movielens_has_the_published_figures(real_data: Path) -> None:
+    data = load(real_data / "ml-100k", cache=False)
     assert (len(data.users), len(data.items), len(data.interactions)) == (943, 1_682, 100_000)
     columns = [data.relations.row(c) for c in ("class", "release_year")]
     graph = ~(data.triples.relation == columns[0]) & ~(data.triples.relation == columns[1])

@@ -64,9 +64,10 @@ def _cached(
     folder: Path, name: str, module: ModuleType, read: Callable[..., Dataset], options: Any
 ) -> Dataset:
     found = module.files(folder, **options)
-    if not all(path.is_file() for path in found):
+    try:
+        path, key = cache_file(folder, name, options), files_key(found)
+    except OSError:  # the reader says what is wrong with the file
         return read(folder, **options)
-    path, key = cache_file(folder, name, options), files_key(found)
     data = read_cache(path, key)
     if data is None:
         data = read(folder, **options)

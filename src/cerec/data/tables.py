@@ -83,7 +83,7 @@ def _read_parquet(path: Path) -> Table:
         raise DataError(f"{path}: is a folder, expected a file; remove it or name another file")
     try:
         frame = pl.read_parquet(path.read_bytes())
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         what = one_line(error)
         raise DataError(f"{path}: not a readable Parquet file ({what}); write it again") from None
     return Table(str(path), frame, lambda row: f"{path}, row {row}")
