@@ -17,12 +17,19 @@ import torch
 from cerec.errors import ConfigError
 
 
+def cores() -> int:
+    """Cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def kernel_threads() -> int:
     """Threads for the numba kernels: `CEREC_THREADS`, or every core this process may use."""
     text = os.environ.get("CEREC_THREADS", "")
     most = int(numba.config.NUMBA_NUM_THREADS)
     if not text:
-        return min(len(os.sched_getaffinity(0)), most)
+        return min(cores(), most)
     if not text.isdigit() or int(text) < 1:
         raise ConfigError(f"CEREC_THREADS must be a whole number of at least 1, got {text!r}")
     return min(int(text), most)

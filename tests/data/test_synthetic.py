@@ -154,3 +154,20 @@ def test_checkerboard_withholds_the_diagonal() -> None:
 def test_a_checkerboard_too_small_is_refused() -> None:
     with pytest.raises(ConfigError, match="at least 4"):
         checkerboard(3)
+
+
+@pytest.mark.slow
+def test_a_world_of_the_shape_of_amazon_book() -> None:
+    config = WorldConfig(
+        users=70_679,
+        items=24_915,
+        interactions=847_733,
+        entities=88_572,
+        relations=39,
+        triples=2_557_746,
+    )
+    data = make_world(config, seed=0)
+    assert (len(data.users), len(data.items)) == (70_679, 24_915)
+    assert (len(data.interactions), len(data.relations)) == (847_733, 39)
+    assert abs(len(data.entities) / 88_572 - 1) < 0.01
+    assert abs(len(data.triples) / 2_557_746 - 1) < 0.03

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 from collections.abc import Callable
@@ -26,7 +25,7 @@ from cerec.errors import CerecError
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.recommend.scorer import Scorer, rank_of, top_k
-from cerec.threads import kernel_threads
+from cerec.threads import cores, kernel_threads
 
 CORE = ("torch", "numpy", "scipy", "numba", "polars", "safetensors", "typer", "rich")
 OPTIONAL = {
@@ -64,7 +63,7 @@ def _environment() -> dict[str, Any]:
         "packages": {name: _version(name) for name in CORE},
         "optional": {name: _version(name) for name in OPTIONAL},
         "threads": {
-            "cores": len(os.sched_getaffinity(0)),
+            "cores": cores(),
             "kernels": kernel_threads(),
             "torch": torch.get_num_threads(),
         },

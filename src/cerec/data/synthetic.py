@@ -85,7 +85,7 @@ def make_world(config: WorldConfig, *, seed: int, name: str = "world") -> Datase
         entities=IdTable("entity", world.entity_ids, world.entity_names),
         relations=IdTable("relation", world.relation_ids),
         interactions=Interactions(user, item, time=_times(user, seed)),
-        triples=_sorted(world),
+        triples=Triples(world.head, world.relation, world.tail),
         planted=_planted(world, tastes),
         notes=(f"generated: seed {seed}",),
     )
@@ -107,11 +107,6 @@ def _times(user: NDArray[np.int32], seed: int) -> NDArray[np.float64]:
     rng = generator(seed, "world/time")
     first = rng.integers(0, 700, int(user.max()) + 1)
     return (_START + _DAY * first[user] + rng.integers(0, 60 * _DAY, len(user))).astype(np.float64)
-
-
-def _sorted(world: World) -> Triples:
-    order = np.lexsort((world.tail, world.relation, world.head))
-    return Triples(world.head[order], world.relation[order], world.tail[order])
 
 
 def _planted(world: World, tastes: Tastes) -> Planted:

@@ -29,6 +29,7 @@ class World:
     head: NDArray[np.int32]
     relation: NDArray[np.int32]
     tail: NDArray[np.int32]
+    """In the order of (head, relation, tail)."""
     value_relation: NDArray[np.int32]
     value_entity: NDArray[np.int32]
     """Relation and entity row of every value some film has, in that order."""
@@ -171,7 +172,7 @@ def _assemble(films: list[str], kinds: dict[str, list[str]], facts: Facts) -> Wo
     tail = np.concatenate([t for _, _, t in facts])
     code = [relation_ids.index(r) for r, h, _ in facts]
     relation = np.repeat(code, [len(h) for _, h, _ in facts])
-    used = np.union1d(tail, head[head >= n_items] - n_items)
+    used = distinct(np.concatenate([tail, head[head >= n_items] - n_items]))
     every = [(f"{kind}:{naming.slug(v)}", v) for kind, values in kinds.items() for v in values]
     listed = sorted((every[k][0], k) for k in used.tolist())
     row = np.full(len(every), -1, np.int64)
