@@ -40,7 +40,7 @@ def enumerate_steps(agent: WalkAgent, world: Any, user: int, item: int) -> dict[
     ]
     behind = [ends for ends in behind if ends]
     out: dict[int, list[Any]] = {}
-    vectors = agent._compared(agent.vectors())
+    vectors = agent.compared()
     for ends in behind:
         for j in ends:
             pair = np.array([user], np.int32), np.array([j], np.int32)
@@ -53,7 +53,7 @@ def enumerate_steps(agent: WalkAgent, world: Any, user: int, item: int) -> dict[
 
 def test_the_learned_agent_picks_the_best_counterfactual_item(twin_world: Any) -> None:
     world = twin_world
-    agent = agent_of(world, draws=8, starts="positives")
+    agent = agent_of(world, draws=8, starts="positives", entropy=0.1)
     history = learn(agent, world, 25)
     walks = agent.walk(world.user, world.item, world.context, rng=None)
     reached = agent.rewards(walks, world.context)[0]

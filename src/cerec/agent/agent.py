@@ -131,9 +131,11 @@ class WalkAgent:
     def rewards(self, walks: Walks, context: Context) -> NDArray[np.float64]:
         """(T, B) rewards of walks, as learning would give them now."""
         cutoff = cutoffs(context, self.config.list_length)
-        return rewards(
-            walks, self._compared(self.vectors()), context, cutoff, self.config, self._flip
-        )
+        return rewards(walks, self.compared(), context, cutoff, self.config, self._flip)
+
+    def compared(self) -> NDArray[np.float32]:
+        """(I, width) the item vectors whose cosine is the similarity of the reward."""
+        return self._compared(self.vectors())
 
     def proposer(self) -> BeamProposer:
         """The policy's likeliest ends, for the explainer."""

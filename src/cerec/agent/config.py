@@ -51,13 +51,13 @@ class AgentConfig:
     mean per step, or a value fitted to the vectors of user and item."""
     draws: int = 4
     """Walks per start and update; `others` needs at least 2."""
-    entropy: float = 0.1
+    entropy: float = 0.05
     """Reward for staying undecided, per unit of entropy; keeps the walk exploring."""
     learning_rate: float = 0.01
     """Step of Adam."""
     updates: int = 8
     """Policy updates per epoch; the graph is encoded once for each."""
-    pairs: int = 4096
+    pairs: int = 1024
     """Starts per update, drawn from all there are."""
     starts: Literal["positives", "lists", "both"] = "both"
     """Where walks start while learning: liked items (co-training walks from these), items of the

@@ -66,6 +66,29 @@ def similarity(item: Rows, other: Rows, vectors: Vectors) -> NDArray[np.float64]
     return np.divide(dot, length, out=np.zeros(len(dot)), where=length > 0)
 
 
+def step_rewards(
+    user: Rows,
+    start: Rows,
+    here: Rows,
+    there: Rows,
+    vectors: Vectors,
+    context: Context,
+    cutoff: NDArray[np.float64],
+    config: AgentConfig,
+    flip: Flip | None = None,
+) -> NDArray[np.float64]:
+    """(B,) reward of going from `here` to `there` on a walk from `start`."""
+    out = np.zeros(len(user))
+    if config.reward != "similarity":
+        out += rationality(user, there, context, cutoff)
+    if config.reward != "rationality":
+        out += similarity(here, there, vectors)
+    if config.reward == "verified" and flip is not None:
+        n = flip(context, user, start, there)
+        out += np.where(n > 0, 1.0 - config.price * n, 0.0)
+    return out
+
+
 def rewards(
     walks: Walks,
     vectors: Vectors,
@@ -78,14 +101,17 @@ def rewards(
     out = np.zeros(walks.log_p.shape)
     for t in range(len(out)):
         on = np.flatnonzero(walks.moved[t])
-        user, here, there = walks.user[on], walks.item[t, on], walks.item[t + 1, on]
-        if config.reward != "similarity":
-            out[t, on] += rationality(user, there, context, cutoff)
-        if config.reward != "rationality":
-            out[t, on] += similarity(here, there, vectors)
-        if config.reward == "verified" and flip is not None:
-            n = flip(context, user, walks.item[0, on], there)
-            out[t, on] += np.where(n > 0, 1.0 - config.price * n, 0.0)
+        out[t, on] = step_rewards(
+            walks.user[on],
+            walks.item[0, on],
+            walks.item[t, on],
+            walks.item[t + 1, on],
+            vectors,
+            context,
+            cutoff,
+            config,
+            flip,
+        )
     return out
 
 
