@@ -82,9 +82,7 @@ def test_a_folder_that_cannot_be_written_does_not_matter(
     assert load(folder) == load(folder, cache=False)
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(frames=worlds(), key=st.text(max_size=5))
 def test_what_is_kept_comes_back(
     tmp_path: Path, frames: dict[str, dict[str, list[str]]], key: str

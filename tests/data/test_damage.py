@@ -142,7 +142,7 @@ def naive_kgat(files: Files) -> tuple[Counter[tuple[str, str]], set[frozenset[st
     return found, {frozenset((str(int(f[0])), str(int(f[2])))) for f in facts if f}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60)
 @given(damaged(KGAT))
 def test_kgat_numbers(files: Files) -> None:
     data = loaded(files)
@@ -150,7 +150,7 @@ def test_kgat_numbers(files: Files) -> None:
         assert (pairs(data), ends(data)) == naive_kgat(files)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60)
 @given(damaged(KGAT_LISTS))
 def test_kgat_with_lists(files: Files) -> None:
     data = loaded(files)
@@ -161,7 +161,7 @@ def test_kgat_with_lists(files: Files) -> None:
         assert len(facts) == len(ends(data))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60)
 @given(damaged(TABLES))
 def test_tables(files: Files) -> None:
     data = loaded(files)
@@ -171,7 +171,7 @@ def test_tables(files: Files) -> None:
         assert pairs(data) == Counter((row["user"], row["item"]) for row in read)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60)
 @given(damaged(RECBOLE))
 def test_recbole(files: Files) -> None:
     data = loaded(files)
@@ -188,7 +188,14 @@ def test_without_damage_they_load(files: Files) -> None:
     assert loaded(files) is not None
 
 
-@settings(max_examples=100, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=1500)
+@given(st.sampled_from([KGAT, KGAT_LISTS, TABLES, RECBOLE]).flatmap(damaged))
+def test_all_of_them_at_length(files: Files) -> None:
+    loaded(files)
+
+
+@settings(max_examples=60)
 @given(st.data())
 def test_frames(source: st.DataObject) -> None:
     """Wrong columns and values in frames are told by table and row."""

@@ -82,7 +82,7 @@ def test_written_tables_are_pleasant(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25)
 @given(worlds(), st.sampled_from(sorted(WRITERS)), st.sampled_from(sorted(WRITERS)))
 def test_frames_to_any_format_and_on_to_any_other(
     frames: dict[str, Any], first: str, second: str
@@ -96,7 +96,17 @@ def test_frames_to_any_format_and_on_to_any_other(
     assert twice == data
 
 
-@settings(max_examples=80, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=600)
+@given(worlds(), st.sampled_from(sorted(WRITERS)))
+def test_frames_to_any_format_at_length(frames: dict[str, Any], format: str) -> None:
+    data = Dataset.from_frames(**frames)
+    with tempfile.TemporaryDirectory() as folder:
+        back = load(write(data, Path(folder) / "a", format), cache=False)
+    assert differences(back, data) == []
+
+
+@settings(max_examples=40)
 @given(st.data())
 def test_the_order_of_rows_changes_nothing(source: st.DataObject) -> None:
     frames = source.draw(worlds())

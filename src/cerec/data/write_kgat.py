@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
@@ -26,8 +27,8 @@ def write_kgat(data: Dataset, folder: Path) -> None:
         mark_escaped(folder)
     _write_parts(data, folder)
     t = data.triples
-    facts = np.stack([t.head, t.relation, t.tail], axis=1)
-    (folder / "kg_final.txt").write_text(_lines(facts.tolist()))
+    facts = pl.DataFrame({"head": t.head, "relation": t.relation, "tail": t.tail})
+    facts.write_csv(folder / "kg_final.txt", separator=" ", include_header=False)
     nodes = (*data.items.ids, *data.entities.ids), (*data.items.names, *data.entities.names)
     _write_list(folder / "user_list.txt", data.users.ids, data.users.names, special)
     _write_list(folder / "item_list.txt", data.items.ids, data.items.names, special)
@@ -75,7 +76,3 @@ def _write_ragged(
     ]
     lines += [str(u) for u in idle.tolist()]
     path.write_text("".join(f"{line}\n" for line in lines))
-
-
-def _lines(rows: Sequence[Sequence[int]]) -> str:
-    return "".join(f"{h} {r} {t}\n" for h, r, t in rows)
