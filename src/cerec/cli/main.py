@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from cerec import __version__
+from cerec.cli.compare import compare
 from cerec.cli.console import err
 from cerec.cli.data import app as data_app
 from cerec.cli.demo import demo
@@ -60,6 +61,7 @@ app.command("what-if")(what_if)
 app.command()(explain)
 app.command("what-if")(what_if)
 app.command()(evaluate)
+app.command()(compare)
 app.command()(serve)
 app.command()(report)
 app.command()(doctor)

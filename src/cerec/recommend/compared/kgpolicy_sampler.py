@@ -47,7 +47,7 @@ class KGPolicyConfig:
     """Neighbours in an action list, drawn anew every epoch."""
     random: int = 16
     """Random items beside them."""
-    keep: int = 8
+    keep: int = 4
     """Ends of a step that the recommender picks the best-scored of."""
     greedy: bool = False
     """Take the likeliest hop, as the released code does, instead of drawing it."""

@@ -55,7 +55,7 @@ class KGQRConfig:
     """Graph convolutions."""
     pretrain: int = 20
     """Epochs of link prediction that entity vectors start from."""
-    history: int = 50
+    history: int = 20
     """Items a state starts from at the most."""
     length: int = 10
     """Steps of an episode."""
@@ -104,6 +104,7 @@ class KGQRConfig:
 
 
 AUTHORS = KGQRConfig(
+    history=50,
     length=32,
     episodes=2000,
     candidates=200,
@@ -217,17 +218,16 @@ class KGQR:
         at = rng.integers(0, len(self.replay.user), config.batch)
         step = rng.integers(0, config.length, config.batch)
         past = self.replay.take(at)
-        item = self.encoder.items()
-        liked = past.liked(step + 1)
+        liked = past.liked(step + 1)  # begins with what was liked before the step
+        count = (torch.from_numpy((x >= 0).sum(1)) for x in (past.liked(step), liked))
+        state, after = self.encoder.states_after(self.encoder.items(), rows(liked), *count)
         with torch.no_grad():
-            after = self.encoder.states(item, rows(liked))
             pool = self._candidates.draw(past.user, liked, past.shown(step + 1), rng)
             best = rows(self._best(pool, after))
             later = self.target.one(after, self.encoder.entity[best.clamp(min=0)])
             goes_on = (best >= 0) & torch.from_numpy(step + 1 < config.length)
             row = np.arange(config.batch)
             aim = torch.from_numpy(past.reward[row, step]) + config.gamma * later * goes_on
-        state = self.encoder.states(item, rows(past.liked(step)))
         q = self.head.one(state, self.encoder.entity[rows(past.action[row, step])])
         loss = F.mse_loss(q, aim)
         pull = sum(w.square().sum() for w in self._both.parameters())

@@ -63,10 +63,14 @@ class StateEncoder(nn.Module):
 
     def states(self, item: Tensor, liked: Tensor) -> Tensor:
         """(B, d) last hidden vector after the liked items of each row; zero without any."""
-        count = (liked >= 0).sum(dim=1)
-        steps, _ = self.gru(item[liked.clamp(min=0)])  # (B, L, d)
-        last = steps[torch.arange(len(liked)), (count - 1).clamp(min=0)]
-        return last * (count > 0)[:, None]
+        return self.states_after(item, liked, (liked >= 0).sum(dim=1))[0]
+
+    def states_after(self, item: Tensor, liked: Tensor, *counts: Tensor) -> list[Tensor]:
+        """(B, d) hidden vectors after so many (B,) of the liked items, for each of `counts`."""
+        longest = max(int((liked >= 0).sum(dim=1).max()), 1)
+        steps, _ = self.gru(F.embedding(liked[:, :longest].clamp(min=0), item))  # (B, L, d)
+        row = torch.arange(len(liked))
+        return [steps[row, (n - 1).clamp(min=0)] * (n > 0)[:, None] for n in counts]
 
     def step(self, item: Tensor, state: Tensor) -> Tensor:
         """(B, d) states after one more liked item each."""

@@ -1,0 +1,1 @@
+"""One table for all systems: same split, same tuning budget, validation decides, test once."""
