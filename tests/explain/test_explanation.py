@@ -106,6 +106,20 @@ def test_sentences_are_grammatical(changes: list[Change], words: str) -> None:
     assert words in said(*changes)
 
 
+def test_many_changes_are_counted() -> None:
+    subjects = [Change("s", f"a{n}", f"b{n}", "subject", values_before=9) for n in range(6)]
+    text = said(DIRECTOR, *subjects)
+    assert (
+        "Had 7 of its attributes been more like those of *Speed* (6 of its subject and its "
+        "director), it would have fallen" in text
+    )
+
+
+def test_an_inverse_relation_reads_as_one() -> None:
+    change = Change("w^-1", None, "rz", "notable work (inverse)", None, "Zemeckis", 0)
+    assert "Had its “notable work of” been Zemeckis, it" in said(change)
+
+
 def test_missing_names_and_addresses_read_well() -> None:
     names = (Named("7", "7"), Named("6", "6"), Named("9", "9"))
     bare = Change("http://dbpedia.org/ontology/musicComposer", "m.01", "m.02")
@@ -119,7 +133,7 @@ def test_missing_names_and_addresses_read_well() -> None:
 def test_other_outcomes_claim_nothing() -> None:
     empty: dict[str, Any] = {"changes": (), "rank_after": None, "score_after": None}
     for status, words in {
-        "not_found": "No change of its attributes that we may make, towards any item tried",
+        "not_found": "No allowed change of its attributes, towards any item tried",
         "timed_out": "The time allowed ended",
         "no_attributes": "Nothing is known of its attributes",
     }.items():

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
-from cerec.explain.assemble import Assembler, FoundBy
-from cerec.explain.explanation import Explanation
+from cerec.explain.assemble import Assembler
+from cerec.explain.explanation import Explanation, FoundBy
 from cerec.explain.kernels import NEVER
 from cerec.explain.options import Options
 from cerec.explain.proposer import Proposer
@@ -21,6 +21,9 @@ from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.scorer import Scorer
 from cerec.sample.paths import Proposals
+
+_FEW = 3  # changes that need no look at further candidates
+_PROMISING = 64  # items whose values do most for the goal, tried when the proposed need more
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,13 +121,16 @@ class Answerer:
     def _best(
         self, user: int, standing: Standing, problem: Problem, named: _Candidates
     ) -> list[Explanation]:
-        """The fewest changes among the proposed candidates, or else among all items."""
+        """The fewest changes among the candidates of the rounds, as far as they are needed."""
+        best: tuple[int, _Candidates, int] | None = None
         for tried in self._rounds(standing, problem, named):
             sizes = self._verifier.sizes(problem, tried.item, best_only=True)
-            if len(sizes) and sizes.min() < NEVER:
-                at = self._order(problem, tried.item, sizes)[0]
-                return [self._shown(user, standing, problem, tried, int(at))]
-        return []
+            if len(sizes) and sizes.min() < (NEVER if best is None else best[0]):
+                at = int(self._order(problem, tried.item, sizes)[0])
+                best = int(sizes[at]), tried, at
+            if best is not None and (best[0] <= _FEW or tried.found_by != "proposer"):
+                break
+        return [] if best is None else [self._shown(user, standing, problem, *best[1:])]
 
     def _several(
         self, user: int, standing: Standing, problem: Problem, named: _Candidates, most: int
@@ -146,7 +152,7 @@ class Answerer:
     def _rounds(
         self, standing: Standing, problem: Problem, named: _Candidates
     ) -> Iterator[_Candidates]:
-        """The proposed candidates, then every item, unless time is up."""
+        """The proposed candidates, the most promising others, every item; until time is up."""
         keep = named.item != problem.task.item
         yield replace(
             named,
@@ -154,7 +160,11 @@ class Answerer:
             path=None if named.path is None else named.path[keep],
         )
         if not problem.task.late:
-            yield _Candidates(self._verifier.everyone(standing, problem), None, "all_items")
+            everyone = self._verifier.everyone(standing, problem)
+            if len(named.item):
+                yield _Candidates(everyone[:_PROMISING], None, "effects")
+            if not problem.task.late:
+                yield _Candidates(everyone, None, "all_items")
 
     def _order(self, problem: Problem, item: Rows, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Positions by fewest changes, then highest similarity, then catalogue order."""

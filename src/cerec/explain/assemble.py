@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
 from cerec.data.ids import IdTable
-from cerec.explain.explanation import Change, Explanation, Named, Step
+from cerec.explain.explanation import Change, Explanation, FoundBy, Named, Step
 from cerec.explain.proposer import walk_to
 from cerec.explain.verifier import Outcome, Task
 from cerec.explain.wording import sentence
 from cerec.graph.facts import Facts
-
-FoundBy = Literal["proposer", "all_items"]
 
 
 class Assembler:

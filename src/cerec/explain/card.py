@@ -11,6 +11,8 @@ from rich.text import Text
 from cerec.explain.explanation import Change, Explanation, Step
 from cerec.explain.wording import after_label, before_label, checked, relation_label, segments
 
+MOST_ROWS = 12
+"""Changes shown in a card, line by line."""
 _COLOURS = {
     "verified": "green",
     "not_found": "yellow",
@@ -66,10 +68,12 @@ def changes_table(changes: tuple[Change, ...]) -> Table:
     table.add_column(style="red", max_width=30)
     table.add_column()
     table.add_column(style="green", max_width=30)
-    for change in changes:
+    for change in changes[:MOST_ROWS]:
         before = Text(before_label(change), style="strike") if change.before else Text("—", "dim")
         after = Text(after_label(change)) if change.after else Text("removed", "dim")
         table.add_row(Text(relation_label(change)), before, "→", after)
+    if len(changes) > MOST_ROWS:
+        table.add_row(Text(f"and {len(changes) - MOST_ROWS} more", "dim"))
     return table
 
 

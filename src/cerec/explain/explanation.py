@@ -10,6 +10,7 @@ from typing import Any, Literal
 Status = Literal["verified", "not_found", "no_attributes", "not_recommended", "timed_out"]
 Certificate = Literal["minimum", "irreducible"]
 Question = Literal["why", "why_not"]
+FoundBy = Literal["proposer", "effects", "all_items"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +84,9 @@ class Explanation:
     """(relation, attribute) of the counterfactual item that the item lacks: the paper's set."""
     similarity: float | None = None
     """Cosine of the vectors of item and counterfactual item."""
-    found_by: Literal["proposer", "all_items"] | None = None
-    """Whether the counterfactual item was proposed, or found by the search over all items."""
+    found_by: FoundBy | None = None
+    """Who named the counterfactual item: the proposer; the effects of the values, where the
+    proposer's best took many changes; or the search over all items, where it had none."""
     bound: int | None = None
     """No counterfactual item at all allows fewer changes than this; None when not asked for, or
     when no change of values flips."""

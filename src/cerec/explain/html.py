@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from cerec.explain.card import MOST_ROWS
 from cerec.explain.explanation import Change, Explanation, Step
 from cerec.explain.wording import after_label, before_label, checked, relation_label, segments
 
@@ -46,13 +47,15 @@ def _changes(changes: tuple[Change, ...]) -> str:
         return ""
     cell = '<td style="text-align:left;padding:.1rem .8rem .1rem 0">'
     rows = []
-    for change in changes:
+    for change in changes[:MOST_ROWS]:
         before = f"<s>{escape(before_label(change))}</s>" if change.before else "—"
         after = escape(after_label(change)) if change.after else "<i>removed</i>"
         rows.append(
             f"<tr>{cell}{escape(relation_label(change))}</td>"
             f"{cell}{before}</td>{cell}→ <b>{after}</b></td></tr>"
         )
+    if len(changes) > MOST_ROWS:
+        rows.append(f"<tr>{cell}and {len(changes) - MOST_ROWS} more</td></tr>")
     return f'<table style="border-collapse:collapse;margin:.3rem 0">{"".join(rows)}</table>'
 
 

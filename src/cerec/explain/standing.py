@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.explain.search import pooled_by_item
+from cerec.graph.facts import Facts
 from cerec.recommend.scorer import Scorer
 
 
@@ -23,6 +25,7 @@ class Standing:
     """w(u, v) of every value."""
     largest_effect: float
     """The largest of them by size."""
+    _pooled: list[NDArray[np.float64]] = field(default_factory=list, repr=False)
 
     @staticmethod
     def of(scorer: Scorer, user: int, known: NDArray[np.integer]) -> Standing:
@@ -48,6 +51,13 @@ class Standing:
         order = np.sort(self.order)
         order = order[np.argsort(-scores[order], kind="stable")]
         return replace(self, scores=scores, order=order, falling=-scores[order])
+
+    def pooled_by_item(self, facts: Facts, *, mean: bool) -> NDArray[np.float64]:
+        """(I,) the pooled effect of every item's values; kept, since every question needs it."""
+        if len(self._pooled) == 0:
+            of_item = facts.of_item
+            self._pooled.append(pooled_by_item(of_item.indptr, of_item.indices, self.effects, mean))
+        return self._pooled[0]
 
     def top(self, k: int) -> NDArray[np.int64]:
         """The list of length k."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cerec.explain.explanation import Certificate, Question, Status
 from cerec.explain.goal import make_goal
 from cerec.explain.kernels import NEVER, Goal
-from cerec.explain.search import minima, pooled_by_item, solve
+from cerec.explain.search import minima, solve
 from cerec.explain.standing import Standing
 from cerec.graph.facts import Facts
 from cerec.recommend.scorer import Scorer
@@ -211,8 +211,9 @@ class Verifier:
         if problem.task.question == "why":
             usable[standing.top(problem.task.k)] = False
         rows = np.flatnonzero(usable)
-        pooled = pooled_by_item(of_item.indptr, of_item.indices, problem.effect, problem.goal.mean)
-        return rows[np.argsort(pooled[rows], kind="stable")].astype(np.int32)
+        pooled = standing.pooled_by_item(self.facts, mean=problem.goal.mean)[rows]
+        pooled = pooled if problem.task.question == "why" else -pooled
+        return rows[np.argsort(pooled, kind="stable")].astype(np.int32)
 
 
 def changed_values(own: Rows, before: Rows, after: Rows) -> Rows:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
 from cerec.explain.explanation import Change, Explanation
 
+MOST_TOLD = 6
+"""Up to this many changes are told one by one."""
+_INVERSE = " (inverse)"
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -60,7 +64,8 @@ def relation_label(change: Change) -> str:
     text = change.relation_name or change.relation
     text = re.split(r"[/#]", text.rstrip("/#"))[-1] or text
     words = _CAMEL.sub(" ", text).replace("_", " ").split()
-    return " ".join(w if w.isupper() else w.lower() for w in words) or text
+    label = " ".join(w if w.isupper() else w.lower() for w in words) or text
+    return f"“{label[: -len(_INVERSE)]} of”" if label.endswith(_INVERSE) else label
 
 
 def before_label(change: Change) -> str:
@@ -80,14 +85,28 @@ def listing(parts: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(parts[:-1])} {last} {parts[-1]}"
 
 
-def conditions(changes: Sequence[Change]) -> str:
-    """What would have been different: `its director been A instead of B and its genre ...`."""
-    clauses = []
+def conditions(e: Explanation) -> str:
+    """What would have been different: `its director been A instead of B and its genre ...`.
+
+    Many changes are counted rather than told.
+    """
+    if len(e.changes) > MOST_TOLD:
+        return _counted(e)
+    changes, clauses = e.changes, []
     for _, group in groupby(changes, key=lambda c: c.relation):
         clauses.append(_clause(list(group)))
     if any("," in c or " and " in c for c in clauses) and len(clauses) > 1:
         return f"{'; '.join(clauses[:-1])}; and {clauses[-1]}"
     return listing(clauses)
+
+
+def _counted(e: Explanation) -> str:
+    counts = Counter(relation_label(c) for c in e.changes).most_common()
+    several = [f"{n} of its {label}" for label, n in counts if n > 1]
+    single = [f"its {label}" for label, n in counts if n == 1]
+    towards = item_name(e, e.counterfactual_item)
+    parts = listing(several + single)
+    return f"{len(e.changes)} of its attributes been more like those of {towards} ({parts})"
 
 
 def _clause(changes: list[Change]) -> str:
@@ -134,7 +153,7 @@ def _counterfactual(e: Explanation) -> str:
     if e.question == "why_not":
         moved, ending = ("risen", "dropped out")
     return (
-        f"Had {conditions(e.changes)}, it would have {moved} to rank {e.rank_after} "
+        f"Had {conditions(e)}, it would have {moved} to rank {e.rank_after} "
         f"and {other} would have {ending}."
     )
 
@@ -151,7 +170,7 @@ def _not_found(e: Explanation) -> str:
     if e.replacement is None:
         return f"No other item could take its place: your list of {e.k} holds every item there is."
     verb = "bring it in" if e.question == "why_not" else "take it out"
-    return f"No change of its attributes that we may make, towards any item tried, would {verb}."
+    return f"No allowed change of its attributes, towards any item tried, would {verb}."
 
 
 def _timed_out(e: Explanation) -> str:  # noqa: ARG001 - one signature for all reasons
