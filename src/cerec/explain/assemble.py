@@ -21,6 +21,10 @@ class Assembler:
 
     def __init__(self, data: Dataset, facts: Facts, fidelity: float | None) -> None:
         self._data, self._facts, self._fidelity = data, facts, fidelity
+        self._pairs = [
+            (data.relations[r], data.entities[a])
+            for r, a in zip(facts.relation.tolist(), facts.attribute.tolist(), strict=True)
+        ]
 
     def explanation(
         self,
@@ -90,13 +94,9 @@ class Assembler:
         )
 
     def _target(self, item: int, candidate: int) -> tuple[tuple[str, str], ...]:
-        own, other = self._facts.of_item.row(item), self._facts.of_item.row(candidate)
-        missing = np.setdiff1d(other, own, assume_unique=True)
-        relations, attributes = self._facts.relation[missing], self._facts.attribute[missing]
-        return tuple(
-            (self._data.relations[r], self._data.entities[a])
-            for r, a in zip(relations.tolist(), attributes.tolist(), strict=True)
-        )
+        own = set(self._facts.of_item.row(item).tolist())
+        other = self._facts.of_item.row(candidate).tolist()
+        return tuple(self._pairs[v] for v in other if v not in own)
 
     def _names(self, user: int, item: int, outcome: Outcome) -> tuple[Named, ...]:
         data = self._data
@@ -128,9 +128,9 @@ class Assembler:
     def _relation(self, item: int, attribute: int, other: int) -> Named:
         """The relation by which the item has the attribute, one that `other` shares if any."""
         values = self._facts.of_item.row(item)
-        values = values[self._facts.attribute[values] == attribute]
-        shared = values[np.isin(values, self._facts.of_item.row(other))]
-        value = int((shared if len(shared) else values)[0])
+        by = values[self._facts.attribute[values] == attribute].tolist()
+        theirs = set(self._facts.of_item.row(other).tolist())
+        value = next((v for v in by if v in theirs), by[0])
         return _named(self._data.relations, int(self._facts.relation[value]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
@@ -32,7 +33,7 @@ class NeighbourProposer:
     def __init__(self, facts: Facts, unit: NDArray[np.float32], keep: int = 256) -> None:
         """`unit`: item vectors of length one. At most `keep` neighbours of an item are held."""
         self._facts, self._unit, self._keep = facts, unit, keep
-        self._near: dict[int, NDArray[np.int32]] = {}
+        self._near: dict[int, list[int]] = {}
 
     def propose(
         self,
@@ -44,17 +45,18 @@ class NeighbourProposer:
         """The same for every user, but for what is excluded."""
         rows = []
         for b in range(len(user)):
-            near = self._neighbours(int(item[b]))
-            rows.append(near[~np.isin(near, excluded.row(b))][:width])
+            barred = set(excluded.row(b).tolist())
+            near = (j for j in self._neighbours(int(item[b])) if j not in barred)
+            rows.append(list(islice(near, width)))
         indptr = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-        found = np.concatenate(rows) if rows else np.zeros(0, np.int32)
+        found = np.array([j for row in rows for j in row], np.int32)
         # the shared value is looked up for the one candidate that is shown
         return Proposals(indptr, found, np.zeros((len(found), 0, 2), np.int32))
 
-    def _neighbours(self, item: int) -> NDArray[np.int32]:
+    def _neighbours(self, item: int) -> list[int]:
         near = self._near.get(item)
         if near is None:
-            near = self._near[item] = self._search(item)
+            near = self._near[item] = self._search(item).tolist()
         return near
 
     def _search(self, item: int) -> NDArray[np.int32]:

@@ -26,6 +26,12 @@ class Quick(NamedTuple):
     """(V,) scratch: 1 for the candidate's values while it is looked at."""
     need: float
     """Benefit that changes must exceed: the shifted sum of the item's own values."""
+    benefit: NDArray[np.float64]
+    """Scratch, one entry per useful change of a candidate: what it is worth,"""
+    total: NDArray[np.float64]
+    """what it adds to the sum of effects,"""
+    growth: NDArray[np.int64]
+    """and to the number of values."""
 
 
 @_jit
@@ -35,8 +41,9 @@ def make_quick(
     relation: NDArray[np.int32],
     locked: NDArray[np.bool_],
     effect: NDArray[np.float64],
+    longest: int,
 ) -> Quick:
-    """Sort what the item may lose, once for all candidates."""
+    """Sort what the item may lose, once for all candidates of at most `longest` values."""
     n_relations = relation[-1] + 1 if len(relation) else 0
     owned, mark = np.zeros(len(relation), np.int32), np.zeros(len(relation), np.int32)
     useful = np.empty(len(own), np.int32)
@@ -54,7 +61,9 @@ def make_quick(
         order = np.argsort(-effect[part], kind="mergesort")
         useful[lose_at[r] : lose_at[r + 1]] = part[order]
     need = goal.total - goal.n_values * goal.shift
-    return Quick(useful[:n], lose_at, owned, mark, need)
+    room = len(own) + longest
+    scratch = np.empty(room), np.empty(room), np.empty(room, np.int64)
+    return Quick(useful[:n], lose_at, owned, mark, need, *scratch)
 
 
 @_jit
@@ -72,12 +81,10 @@ def quick_sizes(
     for v in other:
         quick.mark[v] = 1
         kept += quick.owned[v]
-    most = len(quick.lose) + len(other)
-    benefit, total, count = np.zeros(most), np.zeros(most), np.zeros(most, np.int64)
-    n = _collect(goal, quick, other, relation, locked, effect, benefit, total, count)
+    n = _collect(goal, quick, other, relation, locked, effect)
     for v in other:
         quick.mark[v] = 0
-    least, found = _take(goal, quick.need, benefit[:n], total[:n], count[:n], limit)
+    least, found = _take(goal, quick, n, limit)
     if goal.mean and kept == 0 and flips(goal, 0.0, 0):
         # nothing shared; whether a lock holds a value back is for the exact search to see
         least = min(least, goal.n_values)
@@ -92,59 +99,90 @@ def _collect(
     relation: NDArray[np.int32],
     locked: NDArray[np.bool_],
     effect: NDArray[np.float64],
-    benefit: NDArray[np.float64],
-    total: NDArray[np.float64],
-    count: NDArray[np.int64],
 ) -> int:
-    """Every useful change: its benefit, and what it adds to the sum and number of values."""
+    """Write every useful change to the scratch; how many there are."""
+    benefit, total, count = quick.benefit, quick.total, quick.growth
     n = at = 0
     for r in range(len(quick.lose_at) - 1):
-        n_lose = n
+        first = n
         for v in quick.lose[quick.lose_at[r] : quick.lose_at[r + 1]]:
             if quick.mark[v] == 0:
-                benefit[n_lose] = effect[v] - goal.shift
-                total[n_lose], count[n_lose] = -effect[v], -1
-                n_lose += 1
+                benefit[n], total[n], count[n] = effect[v] - goal.shift, -effect[v], -1
+                n += 1
         start = at
         while at < len(other) and relation[other[at]] == r:
             at += 1
-        gains = np.empty(at - start)
-        n_gain = 0
-        for v in other[start:at]:
-            if quick.owned[v] == 0 and not locked[v] and effect[v] < goal.shift:
-                gains[n_gain] = effect[v]
-                n_gain += 1
-        gains = np.sort(gains[:n_gain])
-        for t in range(n_gain):
-            benefit[n + t] += goal.shift - gains[t]
-            total[n + t] += gains[t]
-            count[n + t] += 1
-        n = max(n_lose, n + n_gain)
+        n = max(n, _add_gains(goal, quick, other[start:at], locked, effect, first, n))
     return n
 
 
 @_jit
-def _take(
+def _add_gains(
     goal: Goal,
-    need: float,
-    benefit: NDArray[np.float64],
-    total: NDArray[np.float64],
-    count: NDArray[np.int64],
-    limit: int,
-) -> tuple[int, int]:
+    quick: Quick,
+    values: NDArray[np.int32],
+    locked: NDArray[np.bool_],
+    effect: NDArray[np.float64],
+    first: int,
+    end: int,
+) -> int:
+    """Pair the gains of a relation, best first, with its losses in the scratch from `first`."""
+    gains = np.empty(len(values))
+    n = 0
+    for v in values:
+        if quick.owned[v] == 0 and not locked[v] and effect[v] < goal.shift:
+            gains[n] = effect[v]
+            n += 1
+    if n == 0:
+        return first
+    sort_few(gains, n)
+    for t in range(n):
+        if first + t >= end:
+            quick.benefit[first + t], quick.total[first + t], quick.growth[first + t] = 0.0, 0.0, 0
+        quick.benefit[first + t] += goal.shift - gains[t]
+        quick.total[first + t] += gains[t]
+        quick.growth[first + t] += 1
+    return first + n
+
+
+@_jit
+def sort_few(numbers: NDArray[np.float64], n: int) -> None:
+    """Sort the first n numbers; by insertion when they are few, which they mostly are."""
+    if n > 48:
+        numbers[:n] = np.sort(numbers[:n])
+        return
+    for at in range(1, n):
+        number, to = numbers[at], at
+        while to > 0 and numbers[to - 1] > number:
+            numbers[to] = numbers[to - 1]
+            to -= 1
+        numbers[to] = number
+
+
+@_jit
+def _hopeless(goal: Goal, quick: Quick, n: int, limit: int) -> bool:
+    """Whether not even all changes, or `limit` times the best one, can do."""
+    most = quick.benefit[:n].sum()
+    most = min(most, quick.benefit[:n].max() * min(limit, n))
+    if goal.mean:
+        return most <= quick.need
+    return not flips(goal, goal.total - most, 0)
+
+
+@_jit
+def _take(goal: Goal, quick: Quick, n: int, limit: int) -> tuple[int, int]:
     """The most beneficial changes first, until the benefit may do and until the item flips."""
-    if len(benefit) == 0 or (goal.mean and benefit.sum() <= need):
+    if n == 0 or _hopeless(goal, quick, n, limit):
         return NEVER, NEVER
-    if goal.mean and limit < len(benefit) and benefit.max() * limit <= need:
-        return NEVER, NEVER
-    order = np.argsort(-benefit, kind="mergesort")
+    benefit = quick.benefit[:n]
     reached, sum_now, count_now, least = 0.0, goal.total, goal.n_values, NEVER
-    for m in range(min(limit, len(order))):
-        at = order[m]
+    for m in range(min(limit, n)):
+        at = benefit.argmax()
         reached += benefit[at]
-        sum_now += total[at]
-        count_now += count[at]
-        if least == NEVER and (goal.mean and reached > need):
+        sum_now += quick.total[at]
+        count_now += quick.growth[at]
+        benefit[at] = -1.0
+        if least == NEVER and goal.mean and reached > quick.need:
             least = m + 1
         if flips(goal, sum_now, count_now):
             return (least if goal.mean else m + 1), m + 1

@@ -51,7 +51,10 @@ def minima(
     smallest of the answer are the candidates' own minima.
     """
     out = np.empty(len(candidate), np.int64)
-    quick = make_quick(goal, own, relation, locked, effect)
+    longest = 0
+    for j in candidate:
+        longest = max(longest, indptr[j + 1] - indptr[j])
+    quick = make_quick(goal, own, relation, locked, effect, longest)
     for c in range(len(candidate)):
         other = indices[indptr[candidate[c]] : indptr[candidate[c] + 1]]
         least, found = quick_sizes(goal, quick, other, relation, locked, effect, limit)

@@ -25,7 +25,7 @@ class Standing:
     """w(u, v) of every value."""
     largest_effect: float
     """The largest of them by size."""
-    _pooled: list[NDArray[np.float64]] = field(default_factory=list, repr=False)
+    _by_effect: list[NDArray[np.int32]] = field(default_factory=list, repr=False)
 
     @staticmethod
     def of(scorer: Scorer, user: int, known: NDArray[np.integer]) -> Standing:
@@ -52,12 +52,13 @@ class Standing:
         order = order[np.argsort(-scores[order], kind="stable")]
         return replace(self, scores=scores, order=order, falling=-scores[order])
 
-    def pooled_by_item(self, facts: Facts, *, mean: bool) -> NDArray[np.float64]:
-        """(I,) the pooled effect of every item's values; kept, since every question needs it."""
-        if len(self._pooled) == 0:
+    def by_effect(self, facts: Facts, *, mean: bool) -> NDArray[np.int32]:
+        """Items by the rising pooled effect of their values; kept for the next question."""
+        if not self._by_effect:
             of_item = facts.of_item
-            self._pooled.append(pooled_by_item(of_item.indptr, of_item.indices, self.effects, mean))
-        return self._pooled[0]
+            pooled = pooled_by_item(of_item.indptr, of_item.indices, self.effects, mean)
+            self._by_effect.append(np.argsort(pooled, kind="stable").astype(np.int32))
+        return self._by_effect[0]
 
     def top(self, k: int) -> NDArray[np.int64]:
         """The list of length k."""

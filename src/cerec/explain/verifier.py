@@ -76,6 +76,7 @@ class Verifier:
 
     def __init__(self, facts: Facts, scorer: Scorer) -> None:
         self.facts, self.scorer = facts, scorer
+        self._has_values = facts.of_item.counts > 0
 
     def pose(self, standing: Standing, task: Task) -> Problem | Outcome:
         """The search problem, or the outcome where there is nothing to search for."""
@@ -205,18 +206,17 @@ class Verifier:
 
         `why` leaves out the listed items, as walks do.
         """
-        of_item = self.facts.of_item
-        usable = of_item.counts > 0
+        usable = self._has_values.copy()
         usable[problem.task.item] = False
         if problem.task.question == "why":
             usable[standing.top(problem.task.k)] = False
-        rows = np.flatnonzero(usable)
-        pooled = standing.pooled_by_item(self.facts, mean=problem.goal.mean)[rows]
-        pooled = pooled if problem.task.question == "why" else -pooled
-        return rows[np.argsort(pooled, kind="stable")].astype(np.int32)
+        rows = standing.by_effect(self.facts, mean=problem.goal.mean)
+        if problem.task.question == "why_not":
+            rows = rows[::-1]
+        return np.ascontiguousarray(rows[usable[rows]])
 
 
 def changed_values(own: Rows, before: Rows, after: Rows) -> Rows:
     """The value set after a change set, rising."""
-    kept = own[~np.isin(own, before)]
-    return np.sort(np.concatenate([kept, after[after >= 0]]))
+    kept = set(own.tolist()) - set(before.tolist())
+    return np.array(sorted(kept | {v for v in after.tolist() if v >= 0}), np.int32)
