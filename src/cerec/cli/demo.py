@@ -159,16 +159,20 @@ def _all(run: Run) -> Iterator[Explanation]:
 
 
 def _show_next(run: Run, folder: Path, user: str, explained: list[Explanation]) -> None:
+    from cerec.serve.report import write_report
+
+    page = write_report(run, folder / "report.html", k=K)
+    out.print(f"The same with pictures, to look at or to mail: [bold]{page}[/bold]\n")
     item = explained[0].item
     about = f"{folder} --user {user} --item {item}"
     relation, attribute = run.attributes(item)[0]
-    out.print(
-        Panel(
-            f"cerec explain {about} --alternatives 3\n"
-            f"cerec what-if {about} --remove '{relation}={attribute}'\n"
-            f"cerec recommend {folder} --user {user}\n"
-            f"cerec serve {folder} --open          # the same as a page\n"
-            "cerec data check YOUR_FOLDER         # then: cerec train YOUR_FOLDER --out runs/mine",
-            title="Try next",
-        )
-    )
+    out.rule("try next")
+    for command in (
+        f"cerec explain {about} --alternatives 3",
+        f"cerec what-if {about} --remove {relation}={attribute}",
+        f"cerec recommend {folder} --user {user}",
+        f"cerec serve {folder} --open",
+        "cerec data check YOUR_FOLDER",
+        "cerec train YOUR_FOLDER --out runs/mine",
+    ):
+        out.print(f"  {command}", soft_wrap=True)
