@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.data.dataset import Dataset
 from cerec.explain.assemble import Assembler
 from cerec.explain.explanation import Explanation, FoundBy
 from cerec.explain.kernels import NEVER
@@ -17,9 +16,7 @@ from cerec.explain.options import Options
 from cerec.explain.proposer import Proposer
 from cerec.explain.standing import Standing
 from cerec.explain.verifier import Outcome, Problem, Rows, Task, Verifier
-from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
-from cerec.recommend.scorer import Scorer
 from cerec.sample.paths import Proposals
 
 _FEW = 3  # changes that need no look at further candidates
@@ -40,17 +37,15 @@ class Answerer:
 
     def __init__(
         self,
-        data: Dataset,
-        facts: Facts,
-        scorer: Scorer,
+        assembler: Assembler,
+        verifier: Verifier,
         proposer: Proposer,
         neighbours: Proposer,
         unit: NDArray[np.float32],
         width: int,
     ) -> None:
         """`neighbours` serve "why not": an agent learns to lower items, not to lift them."""
-        self._verifier = Verifier(facts, scorer)
-        self._assembler = Assembler(data, facts, scorer.fidelity)
+        self._verifier, self._assembler = verifier, assembler
         self._proposers = {"why": proposer, "why_not": neighbours}
         self._unit, self._width = unit, width
 

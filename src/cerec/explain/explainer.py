@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Any
@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from cerec.data.dataset import Dataset
 from cerec.errors import QuestionError
 from cerec.explain.answer import Answerer
+from cerec.explain.assemble import Assembler
 from cerec.explain.explanation import Explanation, Ranked, WhatIf
+from cerec.explain.general import GeneralVerifier
 from cerec.explain.lookup import Pair, locked_values, pair_of, row_of, value_rows
 from cerec.explain.options import Options
 from cerec.explain.proposer import NeighbourProposer, Proposer, unit_rows
 from cerec.explain.standing import Standing
-from cerec.explain.verifier import Task
+from cerec.explain.verifier import Task, Verifier
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.scorer import Scorer
@@ -46,16 +48,26 @@ class Explainer:
         proposer: Proposer | None = None,
         *,
         width: int = 32,
+        rescore: Callable[[str, str, list[Pair]], float] | None = None,
     ) -> None:
         """`known`: items each user has, which are never listed. `width`: candidates tried first.
 
-        Without a proposer the most similar items that share a value are tried first.
+        Without a proposer the most similar items that share a value are tried first. `rescore`:
+        the caller's own f(user, item, attributes), additive or not, which must agree with the
+        scores for the item's own attributes; it is searched by trying sets of changes by size.
         """
         self.data, self.known, self.facts, self.scorer = data, known, facts, scorer
+        self._rescore = rescore
         unit = unit_rows(scorer.item)
         neighbours = NeighbourProposer(facts, unit)
+        verifier = (
+            Verifier(facts, scorer)
+            if rescore is None
+            else GeneralVerifier(facts, scorer, self._score)
+        )
+        assembler = Assembler(data, facts, scorer.fidelity if rescore is None else None)
         self._answerer = Answerer(
-            data, facts, scorer, proposer or neighbours, neighbours, unit, width
+            assembler, verifier, proposer or neighbours, neighbours, unit, width
         )
 
     def explain(
@@ -71,7 +83,9 @@ class Explainer:
         start = time.perf_counter()
         row = row_of(self.data.users, user)
         target = row_of(self.data.items, item if why_not is None else why_not)
-        task = Task(target, asked.k, "why" if why_not is None else "why_not", self._locked(asked))
+        task = Task(
+            row, target, asked.k, "why" if why_not is None else "why_not", self._locked(asked)
+        )
         standing = self._standing(row)
         if why_not is not None:
             self._check_unlisted(standing, row, task)
@@ -100,7 +114,7 @@ class Explainer:
         values = value_rows(self.data, self.facts, attributes)
         standing = self._standing(u)
         before = float(standing.scores[i])
-        score = self.scorer.rescore(u, i, values, self.facts)
+        score = self._score(u, i, values)
         changed = standing.with_score(i, score)
         return WhatIf(
             user=self.data.users[u],
@@ -117,7 +131,7 @@ class Explainer:
     def rescore(self, user: object, item: object, attributes: Iterable[Pair]) -> float:
         """f(u, i | A): the score of the item had it exactly these attributes."""
         u, i = row_of(self.data.users, user), row_of(self.data.items, item)
-        return self.scorer.rescore(u, i, value_rows(self.data, self.facts, attributes), self.facts)
+        return self._score(u, i, value_rows(self.data, self.facts, attributes))
 
     def attributes(self, item: object) -> list[Pair]:
         """The (relation, attribute) pairs of an item."""
@@ -127,6 +141,13 @@ class Explainer:
     def listed(self, user: int, k: int) -> NDArray[np.int64]:
         """Item rows of a user's list, by user row."""
         return Standing.ranking(self.scorer.scores(user), self.known.row(user))[:k]
+
+    def _score(self, user: int, item: int, values: NDArray[np.int32]) -> float:
+        """f(u, i | A) in row numbers."""
+        if self._rescore is None:
+            return self.scorer.rescore(user, item, values, self.facts)
+        pairs = [pair_of(self.data, self.facts, int(v)) for v in values]
+        return float(self._rescore(self.data.users[user], self.data.items[item], pairs))
 
     def _standing(self, user: int) -> Standing:
         return Standing.of(self.scorer, user, self.known.row(user))
@@ -180,7 +201,7 @@ class Explainer:
         self, rows: list[tuple[int, int]], asked: Options, locked: NDArray[np.bool_]
     ) -> list[Explanation]:
         standings = {user: self._standing(user) for user in dict.fromkeys(u for u, _ in rows)}
-        tasks = [Task(item, asked.k, "why", locked) for _, item in rows]
+        tasks = [Task(user, item, asked.k, "why", locked) for user, item in rows]
         pairs = [(u, standings[u], task) for (u, _), task in zip(rows, tasks, strict=True)]
         return self._answerer.answer_all(pairs, asked)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.explain.enumeration import Found
 from cerec.explain.explanation import Certificate, Question, Status
 from cerec.explain.goal import make_goal
 from cerec.explain.kernels import NEVER, Goal
@@ -24,6 +25,7 @@ _SLICE = 16  # candidates between two looks at the clock
 class Task:
     """One question in row numbers."""
 
+    user: int
     item: int
     k: int
     question: Question
@@ -69,6 +71,8 @@ class Problem:
     effect: NDArray[np.float64]
     """Effects times the sign of the question, which makes every question one of lowering."""
     own: Rows
+    found: dict[int, Found] = field(default_factory=dict)
+    """Sets found by enumeration, by candidate; see `general`."""
 
 
 class Verifier:
@@ -168,9 +172,7 @@ class Verifier:
     ) -> Outcome:
         """Score the changed item anew from its values and rank it; only a flip is `verified`."""
         task, own = problem.task, problem.own
-        values = changed_values(own, before, after)
-        share = self.scorer.pooled(standing.effects[values])
-        score = problem.outcome.score_before + (share - self.scorer.pooled(standing.effects[own]))
+        score = self.score(standing, problem, changed_values(own, before, after))
         rank = standing.rank(task.item, score)
         if (rank <= task.k) == (task.question == "why"):
             return problem.outcome
@@ -184,6 +186,12 @@ class Verifier:
             score_after=score,
             certificate=certificate,
         )
+
+    def score(self, standing: Standing, problem: Problem, values: Rows) -> float:
+        """The score of the item with these values, from the values themselves."""
+        share = self.scorer.pooled(standing.effects[values])
+        own = self.scorer.pooled(standing.effects[problem.own])
+        return problem.outcome.score_before + (share - own)
 
     def bound(self, problem: Problem) -> int | None:
         """Fewest changes that flip when any value of the data may be gained; None when none do.
