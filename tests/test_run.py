@@ -109,3 +109,10 @@ def test_somebody_new_gets_a_list(small_run: cerec.Run) -> None:
     listed = small_run.recommend_for(known, k=10)
     assert len(listed) == 10
     assert set(known).isdisjoint(line.item for line in listed)
+
+
+def test_tensorboard_events_are_written_on_request(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    wanted = replace(QUICK, train=replace(QUICK.train, epochs=2, tensorboard=True))
+    cerec.train(make_world(SMALL, seed=1), wanted, out=tmp_path / "run")
+    assert list((tmp_path / "run" / "tensorboard").glob("events.*"))

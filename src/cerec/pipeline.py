@@ -24,6 +24,7 @@ from cerec.recommend.context import lists_of
 from cerec.recommend.models import build
 from cerec.recommend.scorer import Scorer
 from cerec.run import Run
+from cerec.training.board import Board
 from cerec.training.checkpoint import drop_checkpoint
 from cerec.training.loop import Row, Trainer
 
@@ -55,6 +56,8 @@ def train(
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
     model = build(config.recommender, parts.train, facts, seed=seed)
     agent = WalkAgent(config.agent, config.encoder, ckg, facts, seed=seed)
+    board = Board(folder / "tensorboard") if folder and config.train.tensorboard else None
+    watchers = [watch for watch in (on_row, board) if watch is not None]
     trainer = Trainer(
         model,
         agent,
@@ -64,12 +67,14 @@ def train(
         signals=config.signals,
         seed=seed,
         validate=lambda scorer: validation_figures(scorer, parts, config.train.metric),
-        on_row=on_row,
+        watchers=watchers,
         folder=folder / "checkpoint" if folder else None,
     )
     if resume:
         trainer.resume()
     finished = trainer.run()
+    if board is not None:
+        board.close()
     scorer = with_effects(model.scorer(), facts, seed=seed)
     run = Run(
         data,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,8 @@ class TrainConfig:
     """Epochs between two policy epochs while co-training."""
     agent_epochs: int = 8
     """Policy epochs on the finished recommender, so that the agent knows the scores it explains."""
+    tensorboard: bool = False
+    """Write the history as TensorBoard events too, to the folder `tensorboard` of the run."""
     checkpoint_seconds: float = 15.0
     """Seconds between two checkpoints; the work since the last one is what a kill can lose."""
 
@@ -104,14 +106,14 @@ class Trainer:
         signals: SignalConfig,
         seed: int,
         validate: Callable[[Scorer], dict[str, float]],
-        on_row: Callable[[Row], None] | None = None,
+        watchers: Sequence[Callable[[Row], None]] = (),
         folder: Path | None = None,
     ) -> None:
         self.model, self.policy = model, policy
         self.train, self.facts = train, facts
         self.user, self.item = train.row_of(), train.indices
         self.config, self.signals, self.seed = config, signals, seed
-        self._validate, self._on_row = validate, on_row
+        self._validate, self._watchers = validate, watchers
         self._folder = folder
         self._saved_at = time.monotonic()
         self.progress = Progress(stopper=Stopper(config.patience))
@@ -198,8 +200,8 @@ class Trainer:
     def _finish(self, row: Row, started: float) -> None:
         row["seconds"] = round(time.perf_counter() - started, 3)
         self.progress.history.append(row)
-        if self._on_row is not None:
-            self._on_row(row)
+        for watch in self._watchers:
+            watch(row)
         if time.monotonic() - self._saved_at >= self.config.checkpoint_seconds:
             self._save()
 

@@ -198,7 +198,7 @@ def _co_train(
         signals=made["signals"],
         seed=m.seed,
         validate=lambda scorer: {"ndcg@20": validate(partial(lists_of, scorer))},
-        on_row=stop_in_time,
+        watchers=[stop_in_time],
     )
     finished = trainer.run()
     stopper = trainer.progress.stopper
