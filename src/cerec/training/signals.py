@@ -46,7 +46,7 @@ class Policy(Protocol):
 class SignalConfig:
     """Which negatives and which counterfactuals the recommender learns from."""
 
-    negatives: Literal["uniform", "dns"] = "uniform"
+    negatives: Literal["uniform", "dns"] = "dns"
     """Ordinary negatives: any unknown item, or the best-scored of a few (`dns`)."""
     dns_candidates: int = 4
     """How many unknown items `dns` picks from."""
