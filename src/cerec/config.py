@@ -14,6 +14,12 @@ from cerec.data.filters import FilterConfig
 from cerec.data.split import SplitConfig
 from cerec.errors import ConfigError, near_matches
 from cerec.graph.encoders import EncoderConfig
+from cerec.recommend.compared.kgat import KGATConfig
+from cerec.recommend.compared.kgpolicy_sampler import KGPolicyConfig
+from cerec.recommend.compared.kgqr import KGQRConfig
+from cerec.recommend.compared.mcrec_network import MCRecConfig
+from cerec.recommend.compared.neumf import NeuMFConfig
+from cerec.recommend.compared.registry import SYSTEMS
 from cerec.recommend.config import RecommenderConfig
 from cerec.training.loop import TrainConfig
 from cerec.training.signals import SignalConfig
@@ -32,6 +38,23 @@ class RunConfig:
     encoder: EncoderConfig = dataclasses.field(default_factory=EncoderConfig)
     agent: AgentConfig = dataclasses.field(default_factory=AgentConfig)
     train: TrainConfig = dataclasses.field(default_factory=TrainConfig)
+    neumf: NeuMFConfig | None = None
+    kgat: KGATConfig | None = None
+    kgpolicy: KGPolicyConfig | None = None
+    kgqr: KGQRConfig | None = None
+    mcrec: MCRecConfig | None = None
+    """A compared system to train in place of `recommender`: the one whose table is there."""
+
+    def __post_init__(self) -> None:
+        asked = [name for name in SYSTEMS if getattr(self, name) is not None]
+        if len(asked) > 1:
+            raise ConfigError(f"a run trains one system, got the tables {', '.join(asked)}")
+
+    @property
+    def system(self) -> tuple[str, Any] | None:
+        """Name and settings of the compared system to train; None for `recommender`."""
+        found = ((name, getattr(self, name)) for name in SYSTEMS)
+        return next(((name, config) for name, config in found if config is not None), None)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.adapters import with_effects
+from cerec.recommend.base import Recommender
+from cerec.recommend.compared.registry import Material, system
 from cerec.recommend.context import lists_of
 from cerec.recommend.models import build
 from cerec.recommend.scorer import Scorer
@@ -27,6 +29,7 @@ from cerec.run import Run
 from cerec.training.board import Board
 from cerec.training.checkpoint import drop_checkpoint
 from cerec.training.loop import Row, Trainer
+from cerec.training.signals import SignalConfig
 
 REPORTED = ("recall", "ndcg", "hr", "precision", "mrr")
 
@@ -54,7 +57,7 @@ def train(
     data, removed = apply(data, config.filters)
     parts = split(data, config.split, seed=seed)
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
-    model = build(config.recommender, parts.train, facts, seed=seed)
+    model = _model(config, Material(parts.train, facts, ckg, seed))
     agent = WalkAgent(config.agent, config.encoder, ckg, facts, seed=seed)
     board = Board(folder / "tensorboard") if folder and config.train.tensorboard else None
     watchers = [watch for watch in (on_row, board) if watch is not None]
@@ -64,7 +67,7 @@ def train(
         parts.train,
         facts,
         config=config.train,
-        signals=config.signals,
+        signals=SignalConfig(counterfactuals="none") if config.system else config.signals,
         seed=seed,
         validate=lambda scorer: validation_figures(scorer, parts, config.train.metric),
         watchers=watchers,
@@ -97,6 +100,14 @@ def train(
         if finished:
             drop_checkpoint(folder / "checkpoint")
     return run
+
+
+def _model(config: RunConfig, material: Material) -> Recommender:
+    if config.system is None:
+        m = material
+        return build(config.recommender, m.known, m.facts, seed=m.seed)
+    name, settings = config.system
+    return system(name).make(settings, material)
 
 
 def _prepare(

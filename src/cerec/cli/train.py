@@ -16,6 +16,7 @@ from cerec.config import RunConfig, apply_sets, parse, read_toml
 from cerec.errors import ConfigError
 from cerec.evaluate.ranking import PerUser, mean
 from cerec.files import replacing
+from cerec.recommend.compared.registry import SYSTEMS
 from cerec.run import Run, open_run
 
 RunFolder = Annotated[Path, typer.Argument(help="A run folder, made by `cerec train`.")]
@@ -23,10 +24,17 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 def read_config(
-    path: Path | None, sets: list[str], preset: dict[str, Any] | None = None
+    path: Path | None,
+    sets: list[str],
+    preset: dict[str, Any] | None = None,
+    model: str | None = None,
 ) -> RunConfig:
-    """The settings of a file with `--set` on top."""
+    """The settings of a file with `--set` on top; `model` names what is trained."""
     table = read_toml(path) if path else dict(preset or {})
+    if model in SYSTEMS:
+        table.setdefault(str(model), {})
+    elif model is not None:
+        table["recommender"] = {**table.get("recommender", {}), "model": model}
     return parse(RunConfig, apply_sets(table, sets))
 
 
@@ -34,6 +42,10 @@ def train(
     data: Annotated[str, typer.Argument(help="`demo`, `ml-100k`, or a folder of data.")],
     out_folder: Annotated[Path, typer.Option("--out", help="Where the run folder goes.")],
     config: Annotated[Path | None, typer.Option(help="Settings, a TOML file.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="bpr, climf, lightgcn, neumf, kgat, kgpolicy, kgqr or mcrec."),
+    ] = None,
     sets: Annotated[
         list[str] | None, typer.Option("--set", help="One setting: section.key=value.")
     ] = None,
@@ -49,7 +61,7 @@ def train(
     from cerec.data.load import load
     from cerec.pipeline import train as fit
 
-    settings = read_config(config, sets or [])
+    settings = read_config(config, sets or [], model=model)
     dataset = load(data, format=format)
     with progress() as bar:
         task = bar.add_task("training", total=settings.train.epochs, note="")

@@ -1,0 +1,221 @@
+"""KGAT's and KGPolicy's epoch against a straightforward torch version of the authors' procedure.
+
+The straightforward versions follow the released procedures on the same graph: a pass over the
+graph for every batch of 1,024 (KGPolicy: for every hop of it), sparse products as COO matrices or
+gathered messages, one projection gathered per edge, attention as the tensor of all products. They
+are timed on a few batches, and multiplied by the number of batches of an epoch. Ours runs a whole
+epoch, once with the authors' settings and once with those for two cores.
+
+    python benchmarks/bench_compared.py            a generated world
+    python benchmarks/bench_compared.py FOLDER     data of one's own
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from cerec.data.load import load
+from cerec.data.split import split
+from cerec.data.synthetic import WorldConfig, make_world
+from cerec.graph.ckg import Ckg
+from cerec.graph.facts import Facts
+from cerec.recommend.compared.kgat_graph import Edges
+from cerec.recommend.compared.registry import Material, system
+from cerec.recommend.negatives import Uniform
+from cerec.threads import set_threads
+
+BATCH, KG_BATCH, DIM = 1024, 2048, 64
+
+
+def seconds(work: Callable[[], object], repeats: int = 2) -> float:
+    """The least of a few runs."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+class PlainKGAT:
+    """Table, COO attention matrix, autograd throughout; layers 64, 32, 16."""
+
+    def __init__(self, edges: Edges, n_users: int, n_items: int) -> None:
+        self.edges, self.n_users, self.n_items = edges, n_users, n_items
+        self.head, self.relation, self.tail = (
+            torch.from_numpy(x.astype(np.int64)) for x in (edges.head, edges.relation, edges.tail)
+        )
+        n_relations = len(edges.relations)
+        sizes = [(DIM, 64), (64, 32), (32, 16)]
+        self.node = torch.nn.Parameter(torch.randn(edges.n_nodes, DIM) * 0.1)
+        self.rel = torch.nn.Parameter(torch.randn(n_relations, DIM) * 0.1)
+        self.project = torch.nn.Parameter(torch.randn(n_relations, DIM, DIM) * 0.1)
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(*s) for s in sizes for _ in range(2))
+        self.ranking = torch.optim.Adam([self.node, *self.layers.parameters()], lr=1e-4)
+        self.facts = torch.optim.Adam([self.node, self.rel, self.project], lr=1e-4)
+        self.attend()
+
+    def attend(self) -> None:
+        with torch.no_grad():
+            logit = torch.cat(
+                [
+                    (self._moved(t, r) * torch.tanh(self._moved(h, r) + self.rel[r])).sum(1)
+                    for h, r, t in zip(
+                        *(x.split(KG_BATCH) for x in (self.head, self.relation, self.tail)),
+                        strict=True,
+                    )
+                ]
+            )
+            n = self.edges.n_nodes
+            matrix = torch.sparse_coo_tensor(torch.stack([self.head, self.tail]), logit, (n, n))
+            self.matrix = torch.sparse.softmax(matrix.coalesce(), dim=1)
+
+    def _moved(self, node: Tensor, relation: Tensor) -> Tensor:
+        return torch.bmm(self.node[node][:, None], self.project[relation])[:, 0]
+
+    def rank(self, user: Tensor, item: Tensor, wrong: Tensor) -> None:
+        e, parts = self.node, [self.node]
+        for by_sum, by_product in zip(self.layers[::2], self.layers[1::2], strict=True):
+            near = torch.sparse.mm(self.matrix, e)
+            e = F.leaky_relu(by_sum(e + near)) + F.leaky_relu(by_product(e * near))
+            e = F.dropout(e, 0.1)
+            parts.append(F.normalize(e, dim=1))
+        every = torch.cat(parts, dim=1)
+        u, i, j = every[user], every[item + self.n_users], every[wrong + self.n_users]
+        loss = F.softplus((u * j).sum(1) - (u * i).sum(1)).mean()
+        self.ranking.zero_grad()
+        loss.backward()
+        self.ranking.step()
+
+    def embed(self, part: Tensor) -> None:
+        h, r, t = self.head[part], self.relation[part], self.tail[part]
+        wrong = torch.randint(0, self.edges.n_nodes, h.shape)
+        near = self._moved(h, r) + self.rel[r]
+        right = (near - self._moved(t, r)).square().sum(1)
+        left = (near - self._moved(wrong, r)).square().sum(1)
+        loss = F.softplus(right - left).mean()
+        self.facts.zero_grad()
+        loss.backward()
+        self.facts.step()
+
+
+class PlainKGPolicy:
+    """Two SAGE layers by scatter, run anew for every hop; (B, actions, d) attention tensors."""
+
+    def __init__(self, graph: Ckg, width: int = 64) -> None:
+        n = graph.n_nodes
+        rng = np.random.default_rng(0)
+        near = graph.adjacency
+        self.actions = torch.empty(n, 2 * width, dtype=torch.long)
+        lo = graph.n_users
+        for e in range(n):
+            row = near.row(e)
+            own = rng.choice(row, width) if len(row) else np.full(width, lo)
+            items = rng.integers(lo, lo + graph.n_items, width)
+            self.actions[e] = torch.from_numpy(np.concatenate([own, items]).astype(np.int64))
+        self.source = torch.arange(n).repeat_interleave(width)
+        self.target = self.actions[:, :width].reshape(-1)
+        self.graph = graph
+        self.node = torch.nn.Parameter(torch.randn(n, DIM) * 0.1)
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(*s) for s in [(64, 32), (64, 32)])
+        self.layers.extend(torch.nn.Linear(*s) for s in [(32, 64), (32, 64)])
+        self.item = torch.randn(graph.n_items, DIM)
+        self.user = torch.randn(graph.n_users, DIM)
+        self.adam = torch.optim.Adam([self.node, *self.layers.parameters()], lr=1e-4)
+
+    def encode(self) -> Tensor:
+        x = self.node
+        for own, other in ((0, 1), (2, 3)):
+            message = x[self.target]  # (edges, width): one row per message
+            near = torch.zeros_like(x).index_add(0, self.source, message)
+            near = near / (len(self.source) // len(x))
+            x = F.leaky_relu(self.layers[own](x) + self.layers[other](near))
+        return F.normalize(x, dim=1)
+
+    def hop(self, user: Tensor, node: Tensor) -> tuple[Tensor, Tensor]:
+        h = self.encode()
+        to = self.actions[node]
+        product = F.leaky_relu(h[node][:, None] * h[to])  # (B, actions, d)
+        logit = (h[user][:, None] * product).sum(2)
+        return to, logit.log_softmax(1)
+
+    def batch(self, user: Tensor, item: Tensor) -> None:
+        for learning in (False, True):
+            node, total = item + self.graph.n_users, torch.zeros(len(user))
+            with torch.set_grad_enabled(learning):
+                for _ in range(2):
+                    to, log_p = self.hop(user, node)
+                    best = log_p.argmax(1, keepdim=True)
+                    total = total + log_p.gather(1, best)[:, 0]
+                    to, log_p = self.hop(user, to.gather(1, best)[:, 0])
+                    top = log_p.topk(32, dim=1)
+                    ends = to.gather(1, top.indices) - self.graph.n_users
+                    ends = ends.clamp(0, self.graph.n_items - 1)
+                    score = (self.user[user][:, None] * self.item[ends]).sum(2)
+                    pick = score.argmax(1, keepdim=True)
+                    total = total + top.values.gather(1, pick)[:, 0]
+                    node = ends.gather(1, pick)[:, 0] + self.graph.n_users
+            if learning:
+                self.adam.zero_grad()
+                (-total.mean()).backward()
+                self.adam.step()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", nargs="?", help="a folder of data; a generated world without")
+    folder = parser.parse_args().data
+    set_threads()
+    world = WorldConfig(users=2000, items=2000, interactions=100_000)
+    data = load(folder) if folder else make_world(world, seed=1)
+    train = split(data, seed=0).train
+    graph, facts = Ckg.build(data, train), Facts.build(data)
+    user, item = train.row_of(), train.indices
+    n_batches = -(-len(user) // BATCH)
+    print(f"{data}\n{len(user):,} train pairs, {graph.n_nodes:,} nodes, one thread\n")
+    u, i = (torch.from_numpy(x[:BATCH].astype(np.int64)) for x in (user, item))
+
+    def ours(name: str, changes: dict[str, object], *, authors: bool) -> float:
+        entry = system(name)
+        config = entry.authors if authors else entry.config()
+        settings = {f: getattr(config, f) for f in config.__dataclass_fields__}
+        model = entry.make(
+            entry.config(**{**settings, **changes}), Material(train, facts, graph, 0)
+        )
+        rng = np.random.default_rng(0)
+        model.epoch(user[:5000], item[:5000], Uniform(), rng=rng)  # compile
+        return seconds(lambda: model.epoch(user, item, Uniform(), rng=rng), 1)
+
+    plain = PlainKGAT(Edges.build(graph), graph.n_users, graph.n_items)
+    n_edges = len(plain.head)
+    wrong = torch.randint(0, graph.n_items, (BATCH,))
+    slow = (
+        n_batches * seconds(lambda: plain.rank(u, i, wrong))
+        + -(-n_edges // KG_BATCH)
+        * seconds(lambda: plain.embed(torch.randint(n_edges, (KG_BATCH,))))
+        + seconds(plain.attend, 1)
+    )
+    report("KGAT", slow, lambda authors: ours("kgat", {"pretrain": 0}, authors=authors))
+
+    policy = PlainKGPolicy(graph)
+    slow = n_batches * seconds(lambda: policy.batch(u, i), 1)
+    report("KGPolicy", slow, lambda authors: ours("kgpolicy", {"pretrain": 0}, authors=authors))
+
+
+def report(name: str, slow: float, ours: Callable[[bool], float]) -> None:
+    print(f"{name}, one epoch")
+    print(f"  straightforward torch, authors' settings  {slow:9.1f} s   1.0x")
+    for text, authors in (("ours, authors' settings", True), ("ours, for two cores", False)):
+        took = ours(authors)
+        print(f"  {text:<41} {took:9.1f} s   {slow / took:.1f}x")
+
+
+if __name__ == "__main__":
+    main()
