@@ -20,7 +20,7 @@ from cerec.ragged import Ragged
 from cerec.sample.paths import Proposals
 
 _FEW = 3  # changes that need no look at further candidates
-_PROMISING = 64  # items whose values do most for the goal, tried when the proposed need more
+_PROMISING = 32  # items whose values do most for the goal, tried when the proposed need more
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Protocol
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,12 +61,24 @@ class NeighbourProposer:
         return near
 
     def _search(self, item: int) -> NDArray[np.int32]:
-        holders = self._facts.holders
-        shares = [holders.row(int(v)) for v in self._facts.of_item.row(item)]
-        rows = np.unique(np.concatenate(shares)) if shares else np.zeros(0, np.int32)
-        rows = rows[rows != item]
+        of_item, holders = self._facts.of_item, self._facts.holders
+        shares = _sharing(of_item.row(item), holders.indptr, holders.indices, len(of_item))
+        shares[item] = False
+        rows = np.flatnonzero(shares)
         order = np.argsort(-(self._unit[rows] @ self._unit[item]), kind="stable")
         return np.asarray(rows[order][: self._keep], np.int32)
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def _sharing(
+    values: NDArray[np.int32], indptr: NDArray[np.int64], indices: NDArray[np.int32], n_items: int
+) -> NDArray[np.bool_]:
+    """(I,) true for items that hold any of the values."""
+    out = np.zeros(n_items, np.bool_)
+    for v in values:
+        for at in range(indptr[v], indptr[v + 1]):
+            out[indices[at]] = True
+    return out
 
 
 def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

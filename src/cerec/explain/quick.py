@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cerec.explain.kernels import NEVER, Goal, flips
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+_inlined = numba.njit(error_model="numpy", nogil=True, inline="always")  # runs per relation
 
 
 class Quick(NamedTuple):
@@ -32,6 +33,8 @@ class Quick(NamedTuple):
     """what it adds to the sum of effects,"""
     growth: NDArray[np.int64]
     """and to the number of values."""
+    gains: NDArray[np.float64]
+    """Scratch: effects of the useful gains of one relation."""
 
 
 @_jit
@@ -62,7 +65,7 @@ def make_quick(
         useful[lose_at[r] : lose_at[r + 1]] = part[order]
     need = goal.total - goal.n_values * goal.shift
     room = len(own) + longest
-    scratch = np.empty(room), np.empty(room), np.empty(room, np.int64)
+    scratch = np.empty(room), np.empty(room), np.empty(room, np.int64), np.empty(longest)
     return Quick(useful[:n], lose_at, owned, mark, need, *scratch)
 
 
@@ -112,24 +115,28 @@ def _collect(
         start = at
         while at < len(other) and relation[other[at]] == r:
             at += 1
-        n = max(n, _add_gains(goal, quick, other[start:at], locked, effect, first, n))
+        if at > start:
+            n = max(n, _add_gains(goal, quick, other, start, at, locked, effect, first, n))
     return n
 
 
-@_jit
+@_inlined
 def _add_gains(
     goal: Goal,
     quick: Quick,
-    values: NDArray[np.int32],
+    other: NDArray[np.int32],
+    start: int,
+    stop: int,
     locked: NDArray[np.bool_],
     effect: NDArray[np.float64],
     first: int,
     end: int,
 ) -> int:
     """Pair the gains of a relation, best first, with its losses in the scratch from `first`."""
-    gains = np.empty(len(values))
+    gains = quick.gains
     n = 0
-    for v in values:
+    for g in range(start, stop):
+        v = other[g]
         if quick.owned[v] == 0 and not locked[v] and effect[v] < goal.shift:
             gains[n] = effect[v]
             n += 1
@@ -145,7 +152,7 @@ def _add_gains(
     return first + n
 
 
-@_jit
+@_inlined
 def sort_few(numbers: NDArray[np.float64], n: int) -> None:
     """Sort the first n numbers; by insertion when they are few, which they mostly are."""
     if n > 48:
