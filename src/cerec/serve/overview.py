@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def run_facts(run: Run) -> dict[str, Any]:
         "fidelity": run.scorer.fidelity,
         "pooling": run.scorer.pooling,
         "metrics": clean(run.metrics),
-        "settings": clean(run.meta),
+        "settings": clean({**run.meta, "seed": run.seed, "config": asdict(run.config)}),
         "notes": list(data.notes),
     }
 

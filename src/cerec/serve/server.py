@@ -90,6 +90,7 @@ def serve(
         limit_concurrency=None,
         h11_max_incomplete_event_size=32 * 1024,
     )
+    listener.listen(config.backlog)  # who comes between these lines waits and is not refused
     started(url_of(listener))
     with listener:
         uvicorn.Server(config).run(sockets=[listener])

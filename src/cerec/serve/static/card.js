@@ -35,9 +35,9 @@ export function sentence(explanation) {
 }
 
 const SEALS = {
-  minimum: ["Verified, and nothing smaller does it", "Checked by scoring the changed item again; no set of fewer changes towards this item flips the list."],
-  irreducible: ["Verified, nothing can be left out", "Checked by scoring the changed item again; leaving out any one change would not flip the list."],
-  none: ["Verified", "Checked by scoring the changed item again."],
+  minimum: ["with the fewest changes towards ", "Checked by scoring the changed item again. No set of fewer changes towards this item flips the list."],
+  irreducible: ["none of the changes can be left out", "Checked by scoring the changed item again. Leaving out any one change would not flip the list."],
+  none: ["", "Checked by scoring the changed item again."],
 };
 const UNSEALED = {
   not_found: "No change found",
@@ -46,10 +46,11 @@ const UNSEALED = {
   timed_out: "Out of time",
 };
 
-export function seal(explanation) {
-  const good = explanation.status === "verified";
-  const [words, title] = good ? SEALS[explanation.certificate || "none"] : [UNSEALED[explanation.status], null];
-  return el("span", { class: `seal ${good ? "good" : "bad"}`, title }, icon(good ? "check" : "warn"), words);
+export function seal(e) {
+  if (e.status !== "verified") return el("span", { class: "seal bad" }, icon("warn"), UNSEALED[e.status]);
+  const [words, title] = SEALS[e.certificate || "none"];
+  return el("span", { class: "seal good", title }, icon("check"),
+    el("span", {}, words ? `Verified, ${words}` : "Verified", e.certificate === "minimum" && bdi(nameOf(e, e.counterfactual_item))));
 }
 
 export function changeRows(changes) {

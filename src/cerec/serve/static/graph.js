@@ -24,14 +24,14 @@ export function pathGraph(path) {
   });
 }
 
-function node(x, y, width, { kind, name }) {
-  const caption = kind.includes("first") ? "recommended" : kind.includes("last") ? "the item it was compared with" : null;
+function node(x, y, width, { kind, name }, captionBelow = false) {
+  const caption = kind.includes("first") ? "recommended" : kind.includes("last") ? "compared with" : null;
   const height = 38;
   return svg("g", { class: `node ${kind}` },
     svg("title", {}, name),
     svg("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: kind === "attribute" ? height / 2 : 9 }),
     label(x, y + 5, cutText(name, width - 24, SIZE, 600), { direction: "auto" }),
-    caption && label(x, y - height / 2 - 8, cutText(caption, width + 20, 12), { class: "node-caption" }));
+    caption && label(x, captionBelow ? y + height / 2 + 17 : y - height / 2 - 8, caption, { class: "node-caption" }));
 }
 
 const fit = (name, most) => Math.min(most, Math.max(72, textWidth(name, SIZE, 600) + 34));
@@ -74,9 +74,9 @@ function paintTall(nodes, edges, width, words) {
     const y = 46 + i * gap;
     if (i) parts.push(svg("path", { class: "edge", d: `M${x} ${y - gap + 19}V${y - 19}` }));
   });
-  edges.forEach((text, i) => parts.push(edgeLabel(x, 46 + i * gap + (i + 1 === edges.length ? 34 : 44), text, width)));
-  nodes.forEach((n, i) => parts.push(node(x, 46 + i * gap, fit(n.name, width - 8), n)));
-  return frame(width, 46 + (nodes.length - 1) * gap + 26, words, parts);
+  edges.forEach((text, i) => parts.push(edgeLabel(x, 46 + i * gap + 44, text, width)));
+  nodes.forEach((n, i) => parts.push(node(x, 46 + i * gap, fit(n.name, width - 8), n, i > 0)));
+  return frame(width, 46 + (nodes.length - 1) * gap + 44, words, parts);
 }
 
 function frame(width, height, words, parts) {

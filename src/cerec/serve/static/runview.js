@@ -6,7 +6,7 @@ const DATA = [["users", "users"], ["items", "items"], ["interactions", "interact
 const STATUS = {
   verified: "verified", not_found: "no change found", no_attributes: "no attributes known", not_recommended: "not recommended", timed_out: "out of time",
 };
-const SKIP = /^(epoch|step|seconds?|time|wall|memory)/i;
+const SKIP = /^(epoch|step|phase|seconds?|time|wall|memory)/i;
 
 export function runView(facts, overview) {
   return el("div", { class: "run-view" },
@@ -20,21 +20,23 @@ export function runView(facts, overview) {
 }
 
 function tiles(rows, title, cls = "") {
+  if (!rows.length) return null;
   return el("section", { class: "run-block" }, el("h2", {}, title), el("dl", { class: `tiles ${cls}` },
-    rows.map(([value, name]) => el("div", { class: "tile" }, el("dt", {}, name), el("dd", {}, value)))));
+    rows.map(([value, name, note]) => el("div", { class: "tile" }, el("dt", {}, name, note && el("span", { class: "tile-note" }, note)), el("dd", {}, value)))));
 }
 
-// {"test": {"recall@20": 0.2}} and {"recall@20": 0.2} alike become [name, value] rows.
+// Test figures large, those of validation beside them; figures of any other shape as they come.
+function accuracy(metrics) {
+  const test = metrics.test && typeof metrics.test === "object" ? metrics.test : null;
+  if (!test) return tiles(flatNumbers(metrics).slice(0, 24).map(([name, v]) => [number(v), name]), "Accuracy", "accent");
+  const rows = Object.entries(test).filter(([name, v]) => typeof v === "number" && name !== "users");
+  return tiles(rows.map(([name, v]) => [number(v), name, typeof metrics.valid?.[name] === "number" ? `validation ${number(metrics.valid[name])}` : null]), "Accuracy on held-out interactions", "accent");
+}
+
 export function flatNumbers(value, prefix = "") {
   if (typeof value === "number") return [[prefix, value]];
   if (value === null || typeof value !== "object" || Array.isArray(value)) return [];
-  return Object.entries(value).flatMap(([key, v]) => flatNumbers(v, prefix ? `${prefix} · ${key}` : key));
-}
-
-function accuracy(metrics) {
-  const rows = flatNumbers(metrics).map(([name, v]) => [number(v), name]);
-  if (!rows.length) return null;
-  return tiles(rows.slice(0, 24), "Accuracy", "accent");
+  return Object.entries(value).flatMap(([key, v]) => flatNumbers(v, prefix ? `${prefix} ${key}` : key));
 }
 
 // Rows of several phases (recommender, agent) share one history; each phase has its own curves.
@@ -42,7 +44,7 @@ export function trainingCurves(history) {
   const phases = [...new Set(history.map((row) => row.phase ?? ""))];
   return phases.flatMap((phase) => {
     const rows = history.filter((row) => (row.phase ?? "") === phase);
-    return Object.keys(rows[0]).filter((name) => !SKIP.test(name)).map((name) => ({
+    return [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => !SKIP.test(name)).map((name) => ({
       name, phase, points: rows.map((row, n) => ({ x: row.epoch ?? n + 1, y: row[name] })).filter((p) => typeof p.y === "number"),
     }));
   }).filter(({ points }) => points.length > 1 && points.some((p) => p.y !== points[0].y));
@@ -68,7 +70,7 @@ function explaining(o) {
       el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Coverage")),
         el("div", { class: "ring-row" }, ring(o.coverage, "Coverage"),
           el("ul", { class: "legend" }, Object.entries(o.status).sort((a, b) => b[1] - a[1]).map(([key, n]) => el("li", { class: `legend-${key}` }, el("b", {}, count(n)), ` ${STATUS[key] || key}`)),
-            el("li", {}, el("b", {}, percent(verified ? minimum / verified : null)), " certified smallest")))),
+            el("li", {}, el("b", {}, percent(verified ? minimum / verified : null)), " proven smallest towards their item")))),
       el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Changes needed")),
         sizes.length ? columns(sizes, "How many changes explanations need", "changes in one explanation") : empty()),
       el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Most decisive attributes")),
