@@ -56,3 +56,8 @@ def test_stage_imports_only_earlier_stages(path: Path) -> None:
 def test_no_file_is_over_300_lines() -> None:
     lines = {str(p.relative_to(SOURCE)): p.read_text().count("\n") for p in SOURCE.rglob("*.py")}
     assert not {name: n for name, n in lines.items() if n > 300}
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    names = [p.name for p in Path(__file__).parent.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))

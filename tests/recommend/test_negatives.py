@@ -30,7 +30,7 @@ SAMPLERS = [
 ]
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda s: type(s).__name__)
 @given(seed=st.integers(0, 50))
 @settings(max_examples=15, deadline=None)
 def test_a_known_item_is_never_a_negative(sampler, seed: int) -> None:
