@@ -214,6 +214,15 @@ def plot(found: dict[str, Any], path: Path) -> None:
     axes.set(xlabel="epoch", ylabel="discounted reward of a walk")
     axes.legend()
     figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
+
+
+def write(found: dict[str, Any], folder: Path) -> None:
+    """What is known so far."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "agent.json").write_text(json.dumps(found, indent=1) + "\n")
+    (folder / "agent.md").write_text(table(found))
+    plot(found, folder / "agent.svg")
 
 
 def main() -> None:
@@ -223,6 +232,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=["ml-100k", "ml-1m", "last-fm"])
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--recommender-epochs", type=int, default=30)
+    parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=list(VARIANTS))
     parser.add_argument("--states", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("docs/results"))
@@ -231,17 +241,14 @@ def main() -> None:
     found: dict[str, Any] = {"sets": args.sets, "states": args.states, "runs": []}
     for name in args.sets:
         scene = prepare(args.folder, name, args.recommender_epochs, args.seed, 20)
-        for variant in VARIANTS if name == args.sets[0] else ["default"]:
+        for variant in args.variants if name == args.sets[0] else ["default"]:
             agent, history = learn(scene, variant, args.epochs, args.seed)
             found["runs"].append({"set": name, "variant": variant, "history": history})
             print(name, variant, history[0], history[-1], flush=True)
             if name == args.sets[0] and variant == "default":
                 found["compare"] = compare(scene, agent, args.states, args.seed)
                 print(found["compare"], flush=True)
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "agent.json").write_text(json.dumps(found, indent=1) + "\n")
-    (args.out / "agent.md").write_text(table(found))
-    plot(found, args.out / "agent.svg")
+            write(found, args.out)
 
 
 if __name__ == "__main__":

@@ -181,7 +181,7 @@ class WalkAgent:
         self._encoder = Encoder(self.graph, self.encoder_config, table)
         self._encoder.reset(torch_generator(self._seed, "agent/encoder"))
         self._adam = torch.optim.Adam(
-            self._encoder.parameters(), lr=self.config.learning_rate, foreach=False
+            self._encoder.parameters(), lr=self.config.learning_rate, fused=True
         )
         self._vectors = None
         return self._encoder, self._adam
