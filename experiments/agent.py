@@ -180,7 +180,8 @@ def table(found: dict[str, Any]) -> str:
     for name, row in found["compare"].items():
         share = f"{100 * row['reward'] / best:.0f} %"
         lines.append(f"| {name} | {row['reward']:.3f} | {share} | {row['us_per_state']:.0f} |")
-    lines += ["", "## Learning", "", "First and last epoch; the curves are in `agent.svg`.", ""]
+    lines += ["", "Times are of a shared machine: compare them with each other.", ""]
+    lines += ["## Learning", "", "![Reward by epoch](agent.svg)", "", "First and last epoch:", ""]
     lines += [
         "| data | agent | epochs | discounted reward of a walk | variance of a reward | "
         "entropy of a step | item cosines, mean ± deviation | seconds per epoch |",
