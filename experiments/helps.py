@@ -47,11 +47,7 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "docs" / "results" / "helps"
 METRICS = ("recall@20", "ndcg@20")
 AGENT_EVERY = 3
-HEAD = """
-# Do counterfactuals help the recommender?
-
-Written by `python experiments/helps.py --data FOLDER`, from the files in `helps/`.
-"""
+HEAD = (HERE / "helps_head.md").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +80,9 @@ METHODS: dict[str, Method] = {
     "attributes / uniform": Method("attributes", Uniform()),
     "attributes / DNS 4": Method("attributes", DNS(4)),
     "attributes / DNS 4 + imagined, random": Method("attributes", DNS(4), RandomSwaps()),
+    "attributes / DNS 4 + imagined x 0.3, random": Method(
+        "attributes", DNS(4), RandomSwaps(), weight=0.3
+    ),
     "attributes / uniform + imagined, random": Method("attributes", Uniform(), RandomSwaps()),
     "attributes / DNS 16": Method("attributes", DNS(16)),
     "attributes / DNS 4 + imagined, learned": Method("attributes", DNS(4), agent=IMAGINED),
@@ -109,7 +108,7 @@ SETS: dict[str, Set] = {
     ),
     "ml-1m": Set(
         FilterConfig(leave_out=WIKI, min_entity=10, min_relation=50),
-        ((0.07, 0.01), (0.07, 0.02), (0.07, 0.03)),
+        ((0.07, 0.02), (0.07, 0.03), (0.07, 0.045)),
         8192,
         FitConfig(epochs=200, every=5, patience=3),
     ),

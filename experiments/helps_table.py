@@ -11,7 +11,6 @@ import numpy as np
 from cerec.evaluate.statistics import compare, holm, spread
 
 METRICS = ("recall@20", "ndcg@20")
-NEEDED = 2  # seeds both cells must share before they are tested against each other
 
 
 def seeds_of(folder: Path, cell: dict[str, Any], metric: str, n: int) -> np.ndarray:
@@ -79,10 +78,9 @@ def table(cells: list[dict[str, Any]], against: dict[str, Any], order: list[str]
         setting = f"{first['learning_rate']}, {first['l2']}" if "l2" in first else ""
         epochs = f"{np.mean([r['epoch'] for r in runs]):.0f}" if "epoch" in first else ""
         seconds = f"{np.mean([r['cpu_seconds'] for r in runs]):.0f}"
+        name = f"**{cell['name']}**" if cell["name"] == against.get("default") else cell["name"]
         lines.append(
-            f"| {cell['name']} | {len(runs)} | "
-            + " | ".join([*columns, setting, epochs, seconds])
-            + " |"
+            f"| {name} | {len(runs)} | " + " | ".join([*columns, setting, epochs, seconds]) + " |"
         )
     return lines
 
@@ -90,6 +88,8 @@ def table(cells: list[dict[str, Any]], against: dict[str, Any], order: list[str]
 def mark(row: dict[str, float]) -> str:
     """Holm-adjusted p with the direction: + the default is better, - it is worse."""
     p, sign = row["p_holm"], "+" if row["difference"] > 0 else "-"
+    if p < 1e-99:
+        return f"{sign} < 1e-99"
     return f"{sign} {p:.1e}" if p < 0.001 else f"{sign} {p:.3f}"
 
 

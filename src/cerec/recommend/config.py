@@ -23,7 +23,7 @@ class RecommenderConfig:
     """Width of the vectors."""
     learning_rate: float = 0.05
     """Step size of Adagrad (of Adam for LightGCN)."""
-    l2: float = 0.01
+    l2: float = 0.03
     """Pull towards zero on the vectors of every pair learned from."""
     batch: int = 2048
     """Pairs per update."""
