@@ -11,6 +11,7 @@ import numpy as np
 from cerec.evaluate.statistics import compare, holm, spread
 
 METRICS = ("recall@20", "ndcg@20")
+RIVALS = ["attributes / uniform", "attributes / DNS 4", "attributes / DNS 16", "id / DNS 4", "ease"]
 
 
 def seeds_of(folder: Path, cell: dict[str, Any], metric: str, n: int) -> np.ndarray:
@@ -93,10 +94,26 @@ def mark(row: dict[str, float]) -> str:
     return f"{sign} {p:.1e}" if p < 0.001 else f"{sign} {p:.3f}"
 
 
+def summary(name: str, against: dict[str, Any], rivals: list[str]) -> list[str]:
+    """How far the default is ahead of its rivals on one set."""
+    lines = []
+    for rival in rivals:
+        rows = [against.get(metric, {}).get(rival) for metric in METRICS]
+        if any(row is None for row in rows):
+            continue
+        cells = " | ".join(f"{row['difference']:+.4f} | {mark(row)}" for row in rows)
+        lines.append(f"| {name} | {rival} | {rows[0]['seeds']} | {cells} |")
+    return lines
+
+
 def write(results: Path, cache: Path, default: str, order: list[str], head: str) -> None:
     """Compare, keep the comparisons, and write the page."""
     results.mkdir(parents=True, exist_ok=True)
-    lines = [head.strip(), ""]
+    pages: list[str] = []
+    ahead = [
+        "| set | the default against | seeds | recall@20 | p | ndcg@20 | p |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for folder in sorted(p for p in results.iterdir() if p.is_dir()):
         cells = load_cells(folder)
         ours = next((c for c in cells if c["name"] == default), None)
@@ -105,5 +122,7 @@ def write(results: Path, cache: Path, default: str, order: list[str], head: str)
             found = comparisons(cache / folder.name, cells, ours)
             kept.write_text(json.dumps({"default": default, **found}, indent=1) + "\n")
         against = json.loads(kept.read_text()) if kept.exists() else {}
-        lines += [f"## {folder.name}", "", *table(cells, against, order), ""]
+        pages += [f"## {folder.name}", "", *table(cells, against, order), ""]
+        ahead += summary(folder.name, against, RIVALS)
+    lines = [head.strip(), "", "## The default against its rivals", "", *ahead, "", *pages]
     results.with_suffix(".md").write_text("\n".join(lines).rstrip() + "\n")

@@ -62,7 +62,8 @@ def test_cells_are_tuned_run_kept_and_tabled(world: helps.World, tmp_path: Path)
     helps_table.write(tmp_path / "helps", cache, "ours", ["popularity", *methods], "# Title")
     page = (tmp_path / "helps.md").read_text()
     assert page.startswith("# Title")
-    rows = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")]
+    body = page.split("## small")[1]
+    rows = [line.split("|")[1].strip() for line in body.splitlines() if line.startswith("| ")]
     assert rows == ["learns from", "popularity", "plain", "**ours**"]
     found = json.loads((tmp_path / "helps" / "small" / "comparisons.json").read_text())
     assert set(found["recall@20"]) == {"plain", "popularity"}
