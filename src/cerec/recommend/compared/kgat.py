@@ -130,26 +130,29 @@ class KGATNet(nn.Module):
         autograd this part takes several times longer.
         """
         h, t, w = (self.node[x] for x in (head, tail, wrong))
-        apart = torch.stack([h - t, h - w])  # (2, B, d): right, wrong
+        n, d = h.shape
+        apart = torch.stack([h - t, h - w], dim=1).view(2 * n, d)  # right and wrong by turns
         kinds, counts = torch.unique_consecutive(kind, return_counts=True)
-        ends = [0, *counts.cumsum(0).tolist()]
+        ends = [0, *(2 * counts.cumsum(0)).tolist()]
         spans = list(zip(kinds.tolist(), pairwise(ends), strict=True))
         z = torch.empty_like(apart)
         for r, (a, b) in spans:
-            z[:, a:b] = apart[:, a:b] @ self.project[r] + self.relation[r]
-        gap = z[0].square().sum(1) - z[1].square().sum(1)
-        c = 2 * torch.sigmoid(gap)[:, None] / len(head)
-        d_z = torch.stack([c * z[0], -c * z[1]])
+            torch.addmm(self.relation[r], apart[a:b], self.project[r], out=z[a:b])
+        energy = z.square().sum(1).view(n, 2)
+        gap = energy[:, 0] - energy[:, 1]
+        c = 2 * torch.sigmoid(gap) / n
+        d_z = z.mul_(torch.stack([c, -c], dim=1).view(2 * n, 1))
         d_apart = torch.empty_like(apart)
         d_project, d_relation = torch.zeros_like(self.project), torch.zeros_like(self.relation)
         for r, (a, b) in spans:
-            d_project[r] = torch.einsum("nbd,nbk->dk", apart[:, a:b], d_z[:, a:b])
-            d_relation[r] = d_z[:, a:b].sum((0, 1)) + l2 / len(head) * (b - a) * self.relation[r]
-            d_apart[:, a:b] = d_z[:, a:b] @ self.project[r].T
+            torch.mm(apart[a:b].T, d_z[a:b], out=d_project[r])
+            d_relation[r] = d_z[a:b].sum(0) + l2 / n * ((b - a) // 2) * self.relation[r]
+            torch.mm(d_z[a:b], self.project[r].T, out=d_apart[a:b])
+        d_right, d_wrong = d_apart.view(n, 2, d).unbind(1)
         d_node, pull = torch.zeros_like(self.node), l2 / len(head)
-        d_node.index_add_(0, head, d_apart[0] + d_apart[1] + pull * h)
-        d_node.index_add_(0, tail, pull * t - d_apart[0])
-        d_node.index_add_(0, wrong, pull * w - d_apart[1])
+        d_node.index_add_(0, head, d_right + d_wrong + pull * h)
+        d_node.index_add_(0, tail, pull * t - d_right)
+        d_node.index_add_(0, wrong, pull * w - d_wrong)
         self.node.grad, self.project.grad, self.relation.grad = d_node, d_project, d_relation
         return F.softplus(gap).mean().item()
 
