@@ -88,3 +88,22 @@ def test_config_refuses_nonsense() -> None:
         RecommenderConfig(dim=0)
     with pytest.raises(ConfigError, match="l2"):
         RecommenderConfig(l2=-1)
+
+
+def test_a_sampler_of_ones_own_is_asked_per_batch() -> None:
+    known, _ = random_world(0)
+
+    class Last:
+        list_length = 2
+
+        def __init__(self) -> None:
+            self.asked: list[int] = []
+
+        def draw(self, user, item, context, rng):
+            assert context.lists.shape == (len(known), 2)
+            self.asked.append(len(user))
+            return context.lists[user, -1]
+
+    sampler = Last()
+    model().epoch(known.row_of(), known.indices, sampler, rng=np.random.default_rng(0))
+    assert sampler.asked == [16, 16, 16, 12]
