@@ -98,7 +98,7 @@ def trainer(
         TRAIN,
         FACTS,
         config=TrainConfig(**{**settings, "checkpoint_seconds": 0.0, **config}),
-        signals=SignalConfig(),
+        signals=SignalConfig(chooser="agent"),
         seed=7,
         validate=lambda scorer: {"ndcg@20": float(scorer.user[0, 0])},
         folder=folder,

@@ -54,8 +54,10 @@ class SignalConfig:
     """`literal`: the counterfactual item is the negative (the paper's form). `mixture`: it is, for
     a share of the pairs. `imagined`: the liked item is ranked above itself with one value changed,
     beside the ordinary negative. `none`: no counterfactuals."""
-    chooser: Literal["agent", "random"] = "agent"
-    """Who chooses counterfactuals: the learned agent, or a uniform walk."""
+    chooser: Literal["agent", "random"] = "random"
+    """Who chooses counterfactuals: the learned agent, or a uniform walk. On validation the two are
+    about equal and the walk is many times cheaper, hence the default (docs/results/helps.md). The
+    agent that explains learns in either case, on the finished recommender."""
     share: float = 0.5
     """Share of the pairs whose negative is counterfactual, for `mixture`."""
 
