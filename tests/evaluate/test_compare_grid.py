@@ -15,7 +15,7 @@ from cerec.errors import ConfigError
 from cerec.evaluate.compare.contenders import CONTENDERS, contender
 from cerec.evaluate.compare.cost import Meter
 from cerec.evaluate.compare.grid import Cell, Grid, Plan, known_before_test, read_per_user
-from cerec.evaluate.compare.space import Search, Setting, plain, read_space
+from cerec.evaluate.compare.space import SPACES, Search, Setting, plain, read_space
 from cerec.evaluate.ranking import mean, per_user
 from cerec.ragged import Ragged
 from cerec.recommend.context import lists_of
@@ -23,7 +23,6 @@ from cerec.recommend.lines import popularity
 from cerec.threads import set_threads
 from cerec.training.recommender import FitConfig
 
-SPACES = Path(__file__).parents[2] / "experiments" / "search"
 FIT = FitConfig(epochs=2, every=1, patience=2)
 
 

@@ -18,7 +18,9 @@ DEFAULT = "popularity,itemknn,ease,ials,bpr,lightgcn,neumf,mcrec,kgpolicy,kgqr,k
 
 def compare(
     data: Annotated[str, typer.Argument(help="`demo`, `ml-100k`, or a folder of data.")],
-    out_folder: Annotated[Path, typer.Option("--out", help="Where cells and tables go.")],
+    out_folder: Annotated[Path, typer.Option("--out", help="Where cells and tables go.")] = Path(
+        "compared"
+    ),
     models: Annotated[str, typer.Option(help="Names, comma-separated; `all` for all.")] = DEFAULT,
     seeds: Annotated[int, typer.Option(help="Fits of the best settings of each.")] = 5,
     budget: Annotated[int, typer.Option(help="Settings each may try; 1: the defaults.")] = 10,
@@ -27,9 +29,9 @@ def compare(
     every: Annotated[int, typer.Option(help="Epochs between two looks at validation.")] = 3,
     patience: Annotated[int, typer.Option(help="Looks without a better number.")] = 5,
     seconds: Annotated[float | None, typer.Option(help="Time of a fit, at most.")] = None,
-    search: Annotated[Path, typer.Option(help="Folder of search spaces.")] = Path(
-        "experiments/search"
-    ),
+    search: Annotated[
+        Path | None, typer.Option(help="Folder of search spaces of one's own.")
+    ] = None,
     reference: Annotated[
         str | None, typer.Option(help="Who the others are tested against; cerec, or the first.")
     ] = None,
@@ -45,7 +47,7 @@ def compare(
     Finished cells are kept in the folder: a comparison that was stopped goes on with the same
     command, and one with more models or seeds computes only what is new.
 
-    Example: cerec compare demo --models popularity,bpr,cerec --seeds 3 --budget 1 --out compared
+    Example: cerec compare demo --models popularity,bpr,cerec --seeds 3 --budget 1
     """
     from cerec.data.filters import apply
     from cerec.data.load import load
@@ -53,6 +55,7 @@ def compare(
     from cerec.evaluate.compare.contenders import CONTENDERS
     from cerec.evaluate.compare.grid import Cell, Grid, Plan, read_per_user
     from cerec.evaluate.compare.report import write_report
+    from cerec.evaluate.compare.space import SPACES
     from cerec.evaluate.compare.table import columns, summarise, to_json
     from cerec.training.recommender import FitConfig
 
@@ -63,7 +66,7 @@ def compare(
         trials=budget,
         ks=_lengths(k),
         fit=FitConfig(epochs=epochs, every=every, patience=patience, seconds=seconds),
-        search=search,
+        search=search or SPACES,
     )
     base = reference or ("cerec" if "cerec" in names else names[0])
     if base not in names:

@@ -24,7 +24,7 @@ from cerec.data.split import Split
 from cerec.errors import CerecError, ConfigError
 from cerec.evaluate.compare.contenders import Contender, Lists, contender
 from cerec.evaluate.compare.cost import Meter
-from cerec.evaluate.compare.space import Params, Search, plain, read_space
+from cerec.evaluate.compare.space import SPACES, Params, Search, plain, read_space
 from cerec.evaluate.ranking import METRICS, PerUser, beyond_accuracy, mean, per_user
 from cerec.files import read_json, replacing, write_json
 from cerec.graph.ckg import Ckg
@@ -47,7 +47,7 @@ class Plan:
     """Settings tried per contender; the defaults are the first."""
     ks: tuple[int, ...] = (20, 40, 60, 80)
     fit: FitConfig = field(default_factory=FitConfig)
-    search: Path = Path("experiments/search")
+    search: Path = SPACES
     """Folder of the search spaces."""
 
     def __post_init__(self) -> None:

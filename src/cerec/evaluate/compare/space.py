@@ -25,6 +25,8 @@ from typing import Any
 
 from cerec.errors import ConfigError
 
+SPACES = Path(__file__).parent / "spaces"
+"""The search spaces that come with the package."""
 Params = dict[str, Any]
 
 
