@@ -8,7 +8,7 @@ import logging
 import time
 from dataclasses import dataclass
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cerec.serve.metrics import Metrics
@@ -30,6 +30,7 @@ SECURITY_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_RAW_HEADERS = [(k.lower().encode(), v.encode()) for k, v in SECURITY_HEADERS.items()]
 _OPEN = frozenset({"/", "/health", "/ready"})  # no run's data in these: they need no token
 
 
@@ -71,6 +72,9 @@ class Guard:
             return
         headers = Headers(scope=scope)
         refusal = self._refusal(scope, headers)
+        if refusal is None and _BODY.isdisjoint(headers.keys()):  # no body to measure
+            await self._app(scope, receive, send)
+            return
         if refusal is None and _length(headers) <= self._body:
             body = await _read(receive, self._body)
             if body is not None:
@@ -94,6 +98,7 @@ class Guard:
         return problem(401, "send the header 'Authorization: Bearer <token>'", _CHALLENGE)
 
 
+_BODY = frozenset({"content-length", "transfer-encoding"})
 _CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 
@@ -147,10 +152,9 @@ class Observe:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                for name, value in SECURITY_HEADERS.items():
-                    headers[name] = value
-                headers.setdefault("Cache-Control", "no-store")
+                headers = message["headers"] = [*message["headers"], *_RAW_HEADERS]
+                if all(name != b"cache-control" for name, _ in headers):
+                    headers.append((b"cache-control", b"no-store"))
             else:
                 size += len(message.get("body", b""))
             await send(message)

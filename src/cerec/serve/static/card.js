@@ -86,7 +86,7 @@ export function explanationCard(e) {
     sentence(e),
     block(e.changes.length === 1 ? "The one change" : `The ${count(e.changes.length)} changes`, changeRows(e.changes)),
     block("What it does to the rank", rankScale({ before: e.rank_before, after: e.rank_after, k: e.k }), outcome(e)),
-    e.path.length > 0 && block("How the other item was found", pathGraph(e.path)));
+    e.path.length > 0 && block("How the other item was found", pathGraph(e.path, e.question === "why_not" ? "asked about" : "recommended")));
 }
 
 export function block(title, ...content) {

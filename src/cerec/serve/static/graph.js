@@ -4,19 +4,20 @@ import { cutText, drawn, label, textWidth } from "./drawing.js";
 
 const SIZE = 14;
 
-export function pathNodes(path) {
-  const nodes = [{ kind: "item first", name: path[0].item.name }];
+export function pathNodes(path, first) {
+  const nodes = [{ kind: "item first", name: path[0].item.name, caption: first }];
   const edges = [];
   path.forEach((step, n) => {
     nodes.push({ kind: "attribute", name: step.attribute.name });
     edges.push(step.relation.name, step.to_relation.name);
-    nodes.push({ kind: n === path.length - 1 ? "item last" : "item", name: step.to_item.name });
+    const last = n === path.length - 1;
+    nodes.push({ kind: last ? "item last" : "item", name: step.to_item.name, caption: last ? "compared with" : null });
   });
   return { nodes, edges };
 }
 
-export function pathGraph(path) {
-  const { nodes, edges } = pathNodes(path);
+export function pathGraph(path, first) {
+  const { nodes, edges } = pathNodes(path, first);
   const words = nodes.map((n, i) => (i ? ` – ${edges[i - 1]} – ${n.name}` : n.name)).join("");
   return drawn("graph", (width) => {
     const paint = width / nodes.length >= 112 ? paintZigzag : paintTall;
@@ -24,8 +25,7 @@ export function pathGraph(path) {
   });
 }
 
-function node(x, y, width, { kind, name }, captionBelow = false) {
-  const caption = kind.includes("first") ? "recommended" : kind.includes("last") ? "compared with" : null;
+function node(x, y, width, { kind, name, caption }, captionBelow = false) {
   const height = 38;
   return svg("g", { class: `node ${kind}` },
     svg("title", {}, name),

@@ -12,7 +12,7 @@ export function failure(error, again, pickMatch) {
   return el("div", { class: "state bad", role: "alert" },
     el("div", { class: "state-mark" }, icon("warn")),
     el("h2", {}, error.title || "That did not work"),
-    el("p", {}, error.message),
+    el("p", {}, pickMatch && error.matches?.length ? `${error.message.split("; did you mean")[0]}.` : error.message),
     pickMatch && error.matches?.length > 0 && el("p", { class: "matches" }, "Did you mean ",
       error.matches.map((m) => el("button", { type: "button", class: "pill", on: { click: () => pickMatch(m) } }, m)), "?"),
     again && el("button", { type: "button", class: "plain", on: { click: again } }, icon("reset"), "Try again"));
