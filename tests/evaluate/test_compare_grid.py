@@ -18,6 +18,7 @@ from cerec.evaluate.compare.grid import Cell, Grid, Plan, known_before_test, rea
 from cerec.evaluate.compare.space import SPACES, Search, Setting, plain, read_space
 from cerec.evaluate.ranking import mean, per_user
 from cerec.ragged import Ragged
+from cerec.recommend.compared.registry import Material
 from cerec.recommend.context import lists_of
 from cerec.recommend.lines import popularity
 from cerec.threads import set_threads
@@ -163,6 +164,22 @@ def test_more_models_and_seeds_compute_only_what_is_new(
         lambda cell, known: told.append(known),
     ).run()
     assert told == [False, True, False]
+
+
+@pytest.mark.parametrize("name", ["bpr", "neumf", "ease"])
+def test_validation_may_ask_some_users(
+    name: str, world: tuple[Dataset, Split], tmp_path: Path
+) -> None:
+    data, parts = world
+    grid = Grid(data, parts, plan(models=(name,), valid_users=7), tmp_path)
+    assert len(grid._judges) == 7
+    fitted = contender(name).fit(
+        {}, Material(parts.train, grid._facts, grid._graph, 0), FIT, grid._validate
+    )
+    every = fitted.lists(parts.train, 20)
+    assert np.array_equal(fitted.lists(parts.train, 20, grid._judges), every[grid._judges])
+    values = per_user(every, parts.valid, (20,), ("ndcg",))["ndcg@20"]
+    assert grid._validate(fitted.lists) == pytest.approx(values[grid._judges].mean())
 
 
 def test_a_refusal_is_kept_and_told(

@@ -29,6 +29,7 @@ def compare(
     every: Annotated[int, typer.Option(help="Epochs between two looks at validation.")] = 3,
     patience: Annotated[int, typer.Option(help="Looks without a better number.")] = 5,
     seconds: Annotated[float | None, typer.Option(help="Time of a fit, at most.")] = None,
+    valid_users: Annotated[int, typer.Option(help="Users validation is measured on.")] = 5000,
     search: Annotated[
         Path | None, typer.Option(help="Folder of search spaces of one's own.")
     ] = None,
@@ -64,6 +65,7 @@ def compare(
         models=tuple(dict.fromkeys(names)),
         seeds=seeds,
         trials=budget,
+        valid_users=valid_users,
         ks=_lengths(k),
         fit=FitConfig(epochs=epochs, every=every, patience=patience, seconds=seconds),
         search=search or SPACES,

@@ -11,7 +11,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cerec.agent.agent import WalkAgent
 from cerec.agent.config import AgentConfig
@@ -32,8 +35,20 @@ from cerec.training.loop import Row, TrainConfig, Trainer
 from cerec.training.recommender import FitConfig, fit_recommender
 from cerec.training.signals import SignalConfig
 
-Lists = Callable[[Ragged, int], Rows]
-"""Known items and K -> the K best other items of every user."""
+
+class Lists(Protocol):
+    """Known items of every user and K -> the K best others, of every user or of some."""
+
+    def __call__(self, known: Ragged, k: int, users: NDArray[np.integer] | None = None) -> Rows:
+        """(users, K) item rows, best first, -1 where there are fewer."""
+        ...
+
+
+def _of_scorer(
+    scorer: Scorer, known: Ragged, k: int, users: NDArray[np.integer] | None = None
+) -> Rows:
+    every = lists_of(scorer, known, k)
+    return every if users is None else every[users]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +148,7 @@ def _line(title: str, make: Callable[..., Scorer], *, seeded: bool = False) -> C
         seed = {"seed": material.seed} if seeded else {}
         n_items = len(material.facts.of_item)
         scorer = make(material.known, n_items, material.facts.n_values, **params, **seed)
-        return Fitted(partial(lists_of, scorer), 0, 0)
+        return Fitted(partial(_of_scorer, scorer), 0, 0)
 
     return Contender(title, fit, seeded=seeded)
 
@@ -197,7 +212,7 @@ def _co_train(
         ),
         signals=made["signals"],
         seed=m.seed,
-        validate=lambda scorer: {"ndcg@20": validate(partial(lists_of, scorer))},
+        validate=lambda scorer: {"ndcg@20": validate(partial(_of_scorer, scorer))},
         watchers=[stop_in_time],
     )
     finished = trainer.run()

@@ -30,7 +30,9 @@ from cerec.files import read_json, replacing, write_json
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
+from cerec.recommend.compared.chunks import take
 from cerec.recommend.compared.registry import Material
+from cerec.rng import generator
 from cerec.training.recommender import FitConfig
 
 _FORMAT = 1
@@ -45,13 +47,15 @@ class Plan:
     """Fits of the best settings, with seeds 0, 1, ..."""
     trials: int = 1
     """Settings tried per contender; the defaults are the first."""
+    valid_users: int = 5000
+    """Users validation is measured on, at the most: the same for all."""
     ks: tuple[int, ...] = (20, 40, 60, 80)
     fit: FitConfig = field(default_factory=FitConfig)
     search: Path = SPACES
     """Folder of the search spaces."""
 
     def __post_init__(self) -> None:
-        for name in ("seeds", "trials"):
+        for name in ("seeds", "trials", "valid_users"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not self.models or not self.ks or min(self.ks) < 1:
@@ -107,6 +111,11 @@ class Grid:
         self._spaces = {n: read_space(plan.search, n) for n in plan.models if plan.trials > 1}
         self._facts, self._graph = Facts.build(data), Ckg.build(data, parts.train)
         self._on_cell = on_cell
+        judges = np.flatnonzero(parts.valid.counts)
+        if len(judges) > plan.valid_users:
+            rng = generator(0, "compare/judges")
+            judges = np.sort(rng.choice(judges, plan.valid_users, replace=False))
+        self._judges, self._wanted = judges, take(parts.valid, judges)
         digest = hashlib.sha256(data.fingerprint.encode())
         for rows in (parts.train, parts.valid, parts.test):
             digest.update(rows.indptr.tobytes() + rows.indices.tobytes())
@@ -147,6 +156,7 @@ class Grid:
     def _cell(self, name: str, kind: str, params: Params, seed: int) -> Cell:
         ks = self.plan.ks if kind == "seed" else ()
         depends = [_FORMAT, self._world, name, kind, params, seed, asdict(self.plan.fit), ks]
+        depends.append(len(self._judges))
         text = json.dumps(depends, sort_keys=True)
         key = f"{name}-{kind}-{seed}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
         path = self.folder / "cells" / f"{key}.json"
@@ -182,8 +192,8 @@ class Grid:
 
     def _validate(self, lists: Lists) -> float:
         """NDCG@20 on validation."""
-        rows = _padded(lists(self._parts.train, 20), 20)
-        return mean(per_user(rows, self._parts.valid, (20,), ("ndcg",)))["ndcg@20"]
+        rows = _padded(lists(self._parts.train, 20, self._judges), 20)
+        return mean(per_user(rows, self._wanted, (20,), ("ndcg",)))["ndcg@20"]
 
     def _test(self, lists: Lists, key: str) -> dict[str, float]:
         """All metrics on test; those of every user go to a Parquet file beside the cell."""

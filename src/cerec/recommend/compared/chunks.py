@@ -36,20 +36,30 @@ def spans(n: int, bytes_each: int) -> Iterator[NDArray[np.int64]]:
         yield np.arange(first, min(first + size, n))
 
 
-def top_lists(model: Recommender, known: Ragged, k: int) -> Rows:
-    """The k best items unknown to each user, (U, k), -1 where there are fewer; any model."""
+def top_lists(
+    model: Recommender, known: Ragged, k: int, users: NDArray[np.integer] | None = None
+) -> Rows:
+    """The k best unknown items of every user, or of `users`; -1 where there are fewer. Any model.
+
+    `known` has a row for every user of the model.
+    """
+    who = np.arange(len(known)) if users is None else np.asarray(users)
+    known = known if users is None else take(known, who)
+    user, item = model.factors()
     if not isinstance(model, Unfactored):
-        return top_k_all(*model.factors(), known, k)
-    n_items = len(model.factors()[1])
-    out = np.empty((len(known), k), np.int32)
-    for users in spans(len(known), 4 * n_items):
-        first, last = int(users[0]), int(users[-1]) + 1
-        start = known.indptr[first]
-        here = Ragged(
-            known.indptr[first : last + 1] - start, known.indices[start : known.indptr[last]]
-        )
-        out[first:last] = top_k_matrix(model.scores(users), here, k)
+        return top_k_all(user[who], item, known, k)
+    out = np.empty((len(who), k), np.int32)
+    for span in spans(len(who), 4 * len(item)):
+        out[span] = top_k_matrix(model.scores(who[span]), take(known, span), k)
     return out
+
+
+def take(rows: Ragged, which: NDArray[np.integer]) -> Ragged:
+    """Some of the rows, in the order asked for."""
+    counts = rows.counts[which]
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    at = np.arange(indptr[-1]) + np.repeat(rows.indptr[which] - indptr[:-1], counts)
+    return Ragged(indptr.astype(np.int64), rows.indices[at])
 
 
 def lists_for(model: Recommender, known: Ragged, sampler: NegativeSampler) -> Rows:
