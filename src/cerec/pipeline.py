@@ -15,6 +15,7 @@ from cerec.data.filters import apply
 from cerec.data.split import Split, split
 from cerec.errors import RunError
 from cerec.evaluate.ranking import PerUser, mean, per_user
+from cerec.explain.flips import flip_test
 from cerec.files import read_json, write_json
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
@@ -58,7 +59,8 @@ def train(
     parts = split(data, config.split, seed=seed)
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
     model = _model(config, Material(parts.train, facts, ckg, seed))
-    agent = WalkAgent(config.agent, config.encoder, ckg, facts, seed=seed)
+    flip = flip_test(facts, config.agent.list_length)
+    agent = WalkAgent(config.agent, config.encoder, ckg, facts, seed=seed, flip=flip)
     board = Board(folder / "tensorboard") if folder and config.train.tensorboard else None
     watchers = [watch for watch in (on_row, board) if watch is not None]
     trainer = Trainer(
