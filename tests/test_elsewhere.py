@@ -80,3 +80,21 @@ def test_wrong_material_is_told() -> None:
         cerec.explainer(DATA, user_factors=USERS)
     with pytest.raises(DataError, match=r"item factors have shape \(3, 8\), expected \(80, d\)"):
         cerec.explainer(DATA, user_factors=USERS, item_factors=ITEMS[:3])
+
+
+def test_a_recommender_may_rescore_by_itself() -> None:
+    def rescore(user: str, item: str, attributes: list[tuple[str, str]]) -> float:
+        u, i = DATA.users.row(user), DATA.items.row(item)
+        return float(USERS[u] @ ITEMS[i]) - 100.0 * (len(set(attributes)) < n_own[item])
+
+    n_own: dict[str, int] = {}
+    run = cerec.explainer(
+        DATA, user_factors=USERS, item_factors=ITEMS, rescore=rescore, config=QUICK
+    )
+    item = run.recommend("u01", k=1)[0].item
+    n_own[item] = len(run.attributes(item))
+    found = run.explain("u01", item, k=5)
+    assert found.status == "verified"  # leaving one value out costs 100
+    assert found.size == 1
+    assert found.changes[0].after is None
+    assert run.rescore("u01", item, run.attributes(item)) > -50

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ def explainer(
     item_factors: Factors | None = None,
     model: object = None,
     score: Score | None = None,
+    rescore: Callable[[str, str, list[tuple[str, str]]], float] | None = None,
     config: RunConfig | None = None,
     seed: int = 0,
 ) -> Run:
@@ -49,7 +51,11 @@ def explainer(
     What an item's attributes do to its score is fitted to the recommender; how well that fits
     items it has not seen (R^2) is stored and stands with every explanation. The user's
     interactions are known (of data that came in parts: those of the train part) and are never
-    listed. The agent that proposes counterfactual items learns for `config.train.agent_epochs`.
+    listed. With `rescore(user, item, attributes)` the recommender itself says what it would score
+    an item with other (relation, attribute) pairs; sets of changes are then tried by size within
+    the budget, and nothing is fitted (a function is not saved with the run).
+
+    The agent that proposes counterfactual items learns for `config.train.agent_epochs`.
     """
     config = config or RunConfig()
     parts = _parts(data)
@@ -74,6 +80,7 @@ def explainer(
         metrics=final_figures(scorer, parts),
         history=history,
         meta={"made": "elsewhere", "fidelity": scorer.fidelity},
+        rescore=rescore,
     )
 
 

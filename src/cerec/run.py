@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -65,6 +65,7 @@ class Run:
         metrics: Mapping[str, Any] | None = None,
         history: Sequence[Mapping[str, Any]] = (),
         meta: Mapping[str, Any] | None = None,
+        rescore: Callable[[str, str, list[tuple[str, str]]], float] | None = None,
     ) -> None:
         self.data, self.split, self.scorer = data, split, scorer
         self.config = config or RunConfig()
@@ -74,6 +75,7 @@ class Run:
         self.metrics = dict(metrics or {})
         self.history = [dict(row) for row in history]
         self.meta = dict(meta or {})
+        self._rescore = rescore
 
     def __repr__(self) -> str:
         figures = ", ".join(f"{k} {v:.4f}" for k, v in list(self._test_figures().items())[:2])
@@ -104,7 +106,14 @@ class Run:
                 slope=self.config.encoder.slope,
                 depth=self.config.agent.depth,
             )
-        return Explainer(self.data, self.split.train, self.facts, self.scorer, proposer)
+        return Explainer(
+            self.data,
+            self.split.train,
+            self.facts,
+            self.scorer,
+            proposer,
+            rescore=self._rescore,
+        )
 
     def recommend(self, user: object, k: int = 20) -> list[Recommendation]:
         """The first k unknown items; the whole catalogue when k is larger."""
