@@ -179,7 +179,8 @@ def ask_why_not(page: Page, run: Run, user: str) -> None:
 
 def look_at_the_run(page: Page, run: Run) -> None:
     page.get_by_role("link", name="The run").click()
-    expect(page.get_by_role("heading", level=1, name=run.data.name)).to_be_visible()
+    title = page.get_by_role("heading", level=1, name=run.data.name)
+    expect(title).to_be_visible(timeout=60_000)
     for title in ("Data", "Training", "Explanations", "Settings"):
         expect(page.get_by_role("heading", level=2, name=title, exact=True)).to_be_visible()
     expect(page.locator(".curve svg").first).to_be_visible()

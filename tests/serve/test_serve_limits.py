@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import Future
 
 import pytest
 
@@ -68,6 +69,20 @@ def test_a_question_that_never_began_is_dropped() -> None:
         free.set()
         gate.close()
         assert asked == []
+
+    asyncio.run(story())
+
+
+def test_shared_work_outlives_who_waits_for_it() -> None:
+    async def story() -> None:
+        gate = Gate(Limits(workers=1, waiting=0, seconds=0.02))
+        work: Future[int] = Future()
+        with pytest.raises(TooSlowError):
+            await gate.wait(work)
+        work.set_result(7)
+        assert await gate.wait(work) == 7
+        assert gate.inside == 0
+        gate.close()
 
     asyncio.run(story())
 

@@ -133,7 +133,8 @@ def _add_run(router: APIRouter, service: Service, gate: Gate) -> None:
 
     @router.get("/overview", response_model=schemas.Overview, summary="Training and explanations")
     async def overview() -> Response:
-        return await _answer(gate, service.overview)
+        found = await gate.wait(service.overview())
+        return Response(encode(found), media_type="application/json")
 
 
 def _question_type(limits: Limits) -> type[schemas.ExplainQuestion]:

@@ -94,6 +94,14 @@ class Gate:
         except TimeoutError:
             raise TooSlowError from None
 
+    async def wait(self, work: Future[T]) -> T:
+        """The result of work that runs elsewhere, shared with others; it takes no place."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await asyncio.shield(asyncio.wrap_future(work))
+        except TimeoutError:
+            raise TooSlowError from None
+
     def _release(self, loop: asyncio.AbstractEventLoop, _done: Future[T]) -> None:
         if not loop.is_closed():
             loop.call_soon_threadsafe(self._leave)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class Service:
             for row, relation in enumerate(data.relations)
         }
         self._value_index: dict[str, Index] = {}
-        self._overview: dict[str, Any] | None = None
+        self._overview: Future[Page] | None = None
         self._once = threading.Lock()
         self._warm()
 
@@ -167,12 +168,22 @@ class Service:
         """Data, model, metrics and settings of the run."""
         return run_facts(self._run)
 
-    def overview(self) -> Page:
-        """Training curves, and coverage, sizes and decisive attributes over a sample of users."""
+    def overview(self) -> Future[Page]:
+        """Training curves, and coverage, sizes and decisive attributes over a sample of users.
+
+        Worked out once, on a thread of its own, from when someone first asks.
+        """
         with self._once:
             if self._overview is None:
-                self._overview = overview(self._run)
+                self._overview = Future()
+                threading.Thread(target=self._sample, args=(self._overview,), daemon=True).start()
             return self._overview
+
+    def _sample(self, found: Future[Page]) -> None:
+        try:
+            found.set_result(overview(self._run))
+        except BaseException as error:  # whoever waits has to hear of it
+            found.set_exception(error)
 
 
 def timeless(explanation: Explanation) -> Page:

@@ -92,13 +92,23 @@ function drawList() {
   ranking.show({ base: list.results, shown: fits ? imagined.list : list.results, selected: state.item, k: state.k, changed: fits ? imagined.item : null });
 }
 
+// A large run takes the service longer than one request may last; asking again goes on waiting.
+async function patient(question, times = 30) {
+  try {
+    return await question();
+  } catch (error) {
+    if (error.status !== 503 || times === 0) throw error;
+    return patient(question, times - 1);
+  }
+}
+
 let runShown = false;
 async function showRun() {
   if (runShown) return;
   const box = at("run");
   replace(box, skeleton(14, "Loading the run"));
   try {
-    const [facts, overview] = await Promise.all([api.run(), api.overview()]);
+    const [facts, overview] = await Promise.all([api.run(), patient(api.overview)]);
     replace(box, runView(facts, overview));
     runShown = true;
   } catch (error) {
