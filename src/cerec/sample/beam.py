@@ -32,6 +32,7 @@ from cerec.sample.kernels import (
 )
 from cerec.sample.paths import PathSampler, Proposals
 
+_FEW = 8  # rows that are not worth waking threads for
 _CHUNKS = 16
 
 
@@ -75,7 +76,7 @@ def beam(
     log_p = np.full((len(who), width), -np.inf)
     state[:, 0], log_p[:, 0] = start, 0.0
     for t in range(depth):
-        new, parent, via, value = _level(
+        given = (
             h,
             who,
             start,
@@ -87,8 +88,14 @@ def beam(
             sampler.graph.n_items,
             sampler.slope,
             sampler.uniform,
-            min(_CHUNKS, max(1, len(who))),
         )
+        new, via = np.full((2, len(who), width), -1, np.int32)
+        parent = np.zeros((len(who), width), np.int32)
+        value = np.full((len(who), width), -np.inf)
+        if len(who) < _FEW:
+            _rows(*given, new, parent, via, value, 0, len(who))
+        else:
+            _level(*given, new, parent, via, value)
         on = np.flatnonzero(new[:, 0] >= 0)
         longer = path[on[:, None], parent[on]]
         longer[:, :, t, 0], longer[:, :, t, 1] = via[on], new[on]
@@ -112,38 +119,67 @@ def _level(
     n_items: int,
     slope: float,
     uniform: tuple[bool, bool],
-    n_chunks: int,
-) -> tuple[Int, Int, Int, Double]:
-    """Next items (B, W), the beam state each comes from, its attribute, its log-probability."""
-    n_rows, width = state.shape
-    new = np.full((n_rows, width), -1, np.int32)
-    parent = np.zeros((n_rows, width), np.int32)
-    via = np.full((n_rows, width), -1, np.int32)
-    value = np.full((n_rows, width), -np.inf)
+    new: Int,
+    parent: Int,
+    via: Int,
+    value: Double,
+) -> None:
+    """`_rows` for all rows, on all threads."""
+    n_rows = len(state)
+    for c in numba.prange(_CHUNKS):
+        _rows(
+            h, user, start, state, base, off_indptr, off_indices, near, far, n_items, slope,
+            uniform, new, parent, via, value, c * n_rows // _CHUNKS, (c + 1) * n_rows // _CHUNKS,
+        )  # fmt: skip
+
+
+@numba.njit(**_JIT)
+def _rows(
+    h: Float,
+    user: Int,
+    start: Int,
+    state: Int,
+    base: Double,
+    off_indptr: Long,
+    off_indices: Int,
+    near: Hop,
+    far: Hop,
+    n_items: int,
+    slope: float,
+    uniform: tuple[bool, bool],
+    new: Int,
+    parent: Int,
+    via: Int,
+    value: Double,
+    first: int,
+    end: int,
+) -> None:
+    """Enter into rows first..end - 1 the next items (B, W), the beam state each comes from, its
+    attribute and its log-probability.
+    """
+    width = state.shape[1]
     widest = max(_widest(near.indptr), _widest(far.indptr))
-    for c in numba.prange(n_chunks):
-        space = make_space(n_items, widest, h.shape[1])
-        best = np.full(n_items, -np.inf)
-        origin = np.zeros((2, n_items), np.int32)
-        touched = np.empty(n_items, np.int32)
-        for b in range(c * n_rows // n_chunks, (c + 1) * n_rows // n_chunks):
-            mark_list(space.mark, b + 1, off_indices, off_indptr[b], off_indptr[b + 1])
-            mark_list(space.mark, b + 1, start, b, b + 1)
-            n_touched, bar = 0, -np.inf
-            for w in range(width):
-                if state[b, w] >= 0:
-                    n_touched, bar = _expand(
-                        h, user[b], state[b, w], w, base[b, w], near, far, slope, uniform, width,
-                        b + 1, space, best, origin, touched, n_touched, bar,
-                    )  # fmt: skip
-            reached = np.sort(touched[:n_touched])
-            order = np.argsort(-best[reached], kind="mergesort")
-            for w in range(min(width, n_touched)):
-                x = reached[order[w]]
-                new[b, w], value[b, w] = x, best[x]
-                parent[b, w], via[b, w] = origin[0, x], origin[1, x]
-            best[reached] = -np.inf
-    return new, parent, via, value
+    space = make_space(n_items, widest, h.shape[1])
+    best = np.full(n_items, -np.inf)
+    origin = np.zeros((2, n_items), np.int32)
+    touched = np.empty(n_items, np.int32)
+    for b in range(first, end):
+        mark_list(space.mark, b + 1, off_indices, off_indptr[b], off_indptr[b + 1])
+        mark_list(space.mark, b + 1, start, b, b + 1)
+        n_touched, bar = 0, -np.inf
+        for w in range(width):
+            if state[b, w] >= 0:
+                n_touched, bar = _expand(
+                    h, user[b], state[b, w], w, base[b, w], near, far, slope, uniform, width,
+                    b + 1, space, best, origin, touched, n_touched, bar,
+                )  # fmt: skip
+        reached = np.sort(touched[:n_touched])
+        order = np.argsort(-best[reached], kind="mergesort")
+        for w in range(min(width, n_touched)):
+            x = reached[order[w]]
+            new[b, w], value[b, w] = x, best[x]
+            parent[b, w], via[b, w] = origin[0, x], origin[1, x]
+        best[reached] = -np.inf
 
 
 @numba.njit(**_JIT)
