@@ -11,7 +11,9 @@ import pytest
 
 import cerec
 from cerec.data.synthetic import make_world
-from cerec.errors import ConfigError, RunError, UnknownIdError
+from cerec.errors import ConfigError, DataError, RunError, UnknownIdError
+from cerec.files import read_arrays, write_arrays
+from cerec.pipeline import evaluate_run
 from worlds import QUICK, SMALL
 
 
@@ -98,7 +100,7 @@ def test_folders_that_are_no_runs(tmp_path: Path, small_run: cerec.Run) -> None:
 def test_a_finished_run_is_not_overwritten(tmp_path: Path) -> None:
     data = make_world(SMALL, seed=1)
     cerec.train(data, QUICK, out=tmp_path / "run")
-    with pytest.raises(RunError, match="holds a finished run; choose another --out, or --force"):
+    with pytest.raises(RunError, match="holds a run; choose another --out, --resume or --force"):
         cerec.train(data, QUICK, out=tmp_path / "run")
     with pytest.raises(RunError, match="other data, settings or seed"):
         cerec.train(data, QUICK, out=tmp_path / "run", seed=9, resume=True)
@@ -116,3 +118,53 @@ def test_tensorboard_events_are_written_on_request(tmp_path: Path) -> None:
     wanted = replace(QUICK, train=replace(QUICK.train, epochs=2, tensorboard=True))
     cerec.train(make_world(SMALL, seed=1), wanted, out=tmp_path / "run")
     assert list((tmp_path / "run" / "tensorboard").glob("events.*"))
+
+
+def test_resuming_a_finished_training_opens_it(tmp_path: Path) -> None:
+    data, folder = make_world(SMALL, seed=1), tmp_path / "run"
+    first = cerec.train(data, QUICK, out=folder)
+    rows: list[object] = []
+    again = cerec.train(data, QUICK, out=folder, resume=True, on_row=rows.append)
+    assert not rows
+    assert again.metrics == first.metrics
+
+
+def test_nothing_of_an_old_run_is_lost_when_the_new_one_cannot_start(tmp_path: Path) -> None:
+    data, folder = make_world(SMALL, seed=1), tmp_path / "run"
+    cerec.train(data, QUICK, out=folder)
+    hopeless = replace(QUICK, filters=replace(QUICK.filters, k_core=999))
+    with pytest.raises(DataError, match="no interactions are left to learn from; filter less"):
+        cerec.train(data, hopeless, out=folder, force=True)
+    assert cerec.open(folder).recommend("u01")
+
+
+def test_save_never_deletes_what_is_not_a_run(small_run: cerec.Run, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(RunError, match="holds other files"):
+        small_run.save(tmp_path)
+    with pytest.raises(RunError, match="is a file"):
+        small_run.save(tmp_path / "thesis.txt")
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_damaged_runs_are_told_in_one_line(small_run: cerec.Run, tmp_path: Path) -> None:
+    folder = small_run.save(tmp_path / "run")
+    sound = json.loads((folder / "run.json").read_text())
+    for damage in ({"scorer": {}}, {"meta": 3}, {"seed": "x"}, {"scorer": {"pooling": "zz"}}):
+        (folder / "run.json").write_text(json.dumps({**sound, **damage}))
+        with pytest.raises(RunError, match=r"run\.json: damaged"):
+            cerec.open(folder)
+    (folder / "run.json").write_text(json.dumps(sound))
+    arrays = read_arrays(folder / "model.safetensors")
+    write_arrays(folder / "model.safetensors", {**arrays, "scorer.item": arrays["scorer.item"][:5]})
+    with pytest.raises(RunError, match="the data has 60 and 80; the run folder is damaged"):
+        cerec.open(folder)
+    (folder / "config.toml").unlink()
+    with pytest.raises(RunError, match=r"config\.toml: no such file"):
+        cerec.open(folder)
+
+
+def test_lists_longer_than_the_catalogue_are_measured(small_run: cerec.Run) -> None:
+    values = evaluate_run(small_run, "test", [20, 500])
+    assert set(values) >= {"recall@20", "recall@500", "map@500"}
+    assert np.nanmax(values["recall@500"]) == 1.0

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
 
 from cerec.agent.agent import WalkAgent
 from cerec.config import RunConfig
-from cerec.data.dataset import TEST, TRAIN, VALID, Dataset
-from cerec.data.split import Split
+from cerec.data.dataset import Dataset
+from cerec.data.split import Split, SplitConfig, split
 from cerec.errors import ConfigError
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
@@ -107,9 +104,8 @@ def _scorer(
 
 def _parts(data: Dataset) -> Split:
     """What is known, and what is held out if the data came in parts."""
-    pairs: Any = data.interactions
-    part = pairs.part if pairs.part is not None else np.full(len(pairs), TRAIN, np.int8)
-    rows = (part == code for code in (TRAIN, VALID, TEST))
-    return Split(
-        *(Ragged.from_pairs(pairs.user[at], pairs.item[at], len(data.users)) for at in rows)
-    )
+    pairs = data.interactions
+    if pairs.part is not None:
+        return split(data, SplitConfig(method="given", carve=0.0), seed=0)
+    nothing = Ragged.from_pairs(pairs.user[:0], pairs.item[:0], len(data.users))
+    return Split(Ragged.from_pairs(pairs.user, pairs.item, len(data.users)), nothing, nothing)

@@ -25,16 +25,21 @@ def replacing(path: Path) -> Iterator[Path]:
 
     When the block fails, `path` is as it was and nothing is left behind.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    target = aside / "new"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}") from None
+    target, old = aside / "new", aside / "old"
     try:
         yield target
         _sync(target)
         if path.is_dir() and not path.is_symlink():
-            path.rename(aside / "old")  # a folder cannot be replaced in one step
+            path.rename(old)  # a folder cannot be replaced in one step
         target.replace(path)
     finally:
+        if old.exists() and not path.exists():
+            old.rename(path)
         shutil.rmtree(aside, ignore_errors=True)
 
 

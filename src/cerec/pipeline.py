@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from cerec.config import RunConfig, to_toml
 from cerec.data.dataset import Dataset
 from cerec.data.filters import apply
 from cerec.data.split import Split, split
-from cerec.errors import RunError
+from cerec.errors import DataError, RunError
 from cerec.evaluate.ranking import PerUser, mean, per_user
 from cerec.explain.flips import flip_test
 from cerec.files import read_json, write_json
@@ -26,13 +27,14 @@ from cerec.recommend.compared.registry import Material, system
 from cerec.recommend.context import lists_of
 from cerec.recommend.models import build
 from cerec.recommend.scorer import Scorer
-from cerec.run import Run
+from cerec.run import Run, open_run
+from cerec.runfolder import read_facts
 from cerec.training.board import Board
 from cerec.training.checkpoint import drop_checkpoint
 from cerec.training.loop import Row, Trainer
 from cerec.training.signals import SignalConfig
 
-REPORTED = ("recall", "ndcg", "hr", "precision", "mrr")
+REPORTED = ("recall", "ndcg", "hr", "precision", "mrr", "map")
 
 
 def train(
@@ -53,10 +55,15 @@ def train(
     decides when to stop, test is looked at once, at the end.
     """
     config = config or RunConfig()
-    folder = _prepare(out, data, config, seed, resume=resume, force=force)
     started = time.perf_counter()
+    begun = {"data": data.fingerprint, "config": to_toml(config), "seed": seed}
     data, removed = apply(data, config.filters)
     parts = split(data, config.split, seed=seed)
+    if parts.train.size == 0:
+        raise DataError(f"{data.name}: no interactions are left to learn from; filter less")
+    folder = None if out is None else Path(out)
+    if folder is not None and _prepare(folder, begun, resume=resume, force=force):
+        return open_run(folder)
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
     model = _model(config, Material(parts.train, facts, ckg, seed))
     flip = flip_test(facts, config.agent.list_length)
@@ -95,9 +102,11 @@ def train(
             "best_epoch": trainer.progress.stopper.best_epoch,
             "seconds": round(time.perf_counter() - started, 2),
             "removed": [str(r) for r in removed],
+            "begun": begun,
         },
     )
     if folder:
+        (folder / "run.json").unlink(missing_ok=True)  # an old run stays whole until here
         run.write(folder)
         if finished:
             drop_checkpoint(folder / "checkpoint")
@@ -112,37 +121,29 @@ def _model(config: RunConfig, material: Material) -> Recommender:
     return system(name).make(settings, material)
 
 
-def _prepare(
-    out: str | Path | None,
-    data: Dataset,
-    config: RunConfig,
-    seed: int,
-    *,
-    resume: bool,
-    force: bool,
-) -> Path | None:
-    """The run folder, refusing to mix two trainings in one."""
-    if out is None:
-        return None
-    folder = Path(out)
-    asked = {"data": data.fingerprint, "config": to_toml(config), "seed": seed}
-    begun = folder / "begun.json"
-    if resume and begun.exists():
-        if read_json(begun) != asked:
+def _prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -> bool:
+    """Make the run folder, refusing to mix two trainings in one; True when it is finished."""
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder}: is a file; --out must be a folder")
+    if resume and (folder / "begun.json").exists():
+        if read_json(folder / "begun.json") != begun:
             raise RunError(
                 f"{folder}: was begun with other data, settings or seed; "
                 "resume with the same, or train into another folder"
             )
-        return folder
+        if not (folder / "run.json").exists():
+            return False
+        meta = read_facts(folder)["meta"]
+        return bool(meta.get("finished")) and meta.get("begun") == begun
     if (folder / "run.json").exists() and not force:
-        raise RunError(f"{folder}: holds a finished run; choose another --out, or --force")
-    if folder.exists() and not folder.is_dir():
-        raise RunError(f"{folder}: is a file; --out must be a folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "run.json").unlink(missing_ok=True)
+        raise RunError(f"{folder}: holds a run; choose another --out, --resume or --force")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be made: {error.strerror}") from None
     drop_checkpoint(folder / "checkpoint")
-    write_json(begun, asked)
-    return folder
+    write_json(folder / "begun.json", begun)
+    return False
 
 
 def figures(
@@ -150,14 +151,14 @@ def figures(
 ) -> PerUser:
     """Metrics per user on a held-out part."""
     rows = lists_of(scorer, known, max(ks))
-    return per_user(rows, held_out, [min(k, rows.shape[1]) for k in ks], metrics)
+    short = max(ks) - rows.shape[1]  # of a catalogue with fewer items
+    return per_user(np.pad(rows, ((0, 0), (0, short)), constant_values=-1), held_out, ks, metrics)
 
 
 def validation_figures(scorer: Scorer, parts: Split, metric: str) -> dict[str, float]:
     """What early stopping looks at: recall and NDCG on the validation part."""
     k = int(metric.partition("@")[2])
-    found = figures(scorer, parts.train, parts.valid, [k], ("recall", "ndcg"))
-    return dict(zip((f"recall@{k}", f"ndcg@{k}"), mean(found).values(), strict=True))
+    return mean(figures(scorer, parts.train, parts.valid, [k], ("recall", "ndcg")))
 
 
 def known_before(parts: Split, part: str) -> Ragged:

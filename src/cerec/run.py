@@ -16,7 +16,7 @@ from cerec.config import RunConfig, parse, read_toml, to_toml
 from cerec.data.dataset import Dataset
 from cerec.data.split import Split
 from cerec.data.store import read_dataset, write_dataset
-from cerec.errors import ConfigError
+from cerec.errors import ConfigError, RunError
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation, WhatIf
 from cerec.files import read_arrays, replacing, write_arrays, write_json
@@ -182,6 +182,10 @@ class Run:
     def save(self, folder: str | Path) -> Path:
         """Write everything to a folder that `cerec.open` reads; replaces what stood there."""
         path = Path(folder)
+        if path.exists() and not path.is_dir():
+            raise RunError(f"{path}: is a file; save to a folder")
+        if path.is_dir() and any(path.iterdir()) and not (path / "run.json").exists():
+            raise RunError(f"{path}: holds other files; save to a new folder, or to that of a run")
         with replacing(path) as new:
             new.mkdir()
             self.write(new)
@@ -216,10 +220,13 @@ def open_run(folder: str | Path) -> Run:
     path = Path(folder)
     facts = read_facts(path)
     arrays = read_arrays(path / "model.safetensors")
+    if not (path / "config.toml").exists():
+        raise RunError(f"{path / 'config.toml'}: no such file; the run folder is damaged")
+    data = read_dataset(path)
     return Run(
-        read_dataset(path),
-        read_split(path / "split.safetensors"),
-        scorer_from(arrays, facts["scorer"], path / "model.safetensors"),
+        data,
+        read_split(path / "split.safetensors", len(data.users), len(data.items)),
+        scorer_from(arrays, facts["scorer"], path, len(data.users), len(data.items)),
         config=parse(RunConfig, read_toml(path / "config.toml")),
         seed=facts["seed"],
         vectors=arrays.get("agent.vectors"),

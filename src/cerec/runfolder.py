@@ -52,13 +52,18 @@ def split_arrays(split: Split) -> dict[str, NDArray[Any]]:
     return {f"{n}.{a}": getattr(r, a) for n, r in parts.items() for a in ("indptr", "indices")}
 
 
-def read_split(path: Path) -> Split:
-    """The split written from `split_arrays`."""
+def read_split(path: Path, n_users: int, n_items: int) -> Split:
+    """The split written from `split_arrays`, of that many users and items."""
     arrays = read_arrays(path)
     try:
-        return Split(*(Ragged(arrays[f"{n}.indptr"], arrays[f"{n}.indices"]) for n in _PARTS))
+        parts = [Ragged(arrays[f"{n}.indptr"], arrays[f"{n}.indices"]) for n in _PARTS]
     except KeyError as missing:
         raise RunError(f"{path}: holds no {missing}; the run folder is damaged") from None
+    for part in parts:
+        inside = not part.size or 0 <= part.indices.min() <= part.indices.max() < n_items
+        if len(part) != n_users or part.indptr[-1] != part.size or not inside:
+            raise RunError(f"{path}: does not fit the users and items; the run folder is damaged")
+    return Split(*parts)
 
 
 def scorer_arrays(scorer: Scorer) -> dict[str, NDArray[Any]]:
@@ -69,14 +74,26 @@ def scorer_arrays(scorer: Scorer) -> dict[str, NDArray[Any]]:
     return {f"scorer.{name}": a for name, a in arrays.items() if a is not None}
 
 
-def scorer_from(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], path: Path) -> Scorer:
-    """The scorer written from `scorer_arrays`."""
+def scorer_from(
+    arrays: Mapping[str, NDArray[Any]],
+    facts: Mapping[str, Any],
+    path: Path,
+    n_users: int,
+    n_items: int,
+) -> Scorer:
+    """The scorer written from `scorer_arrays`, for that many users and items."""
     found: dict[str, Any] = {name: arrays.get(f"scorer.{name}") for name in _SCORER}
     if found["user"] is None or found["item"] is None or found["effect"] is None:
-        raise RunError(f"{path}: holds no scorer; the run folder is damaged")
+        raise RunError(f"{path / 'model.safetensors'}: holds no scorer; the run folder is damaged")
     if found["effect_user"] is None:
         found["effect_user"] = found["user"]
-    return Scorer(pooling=facts["pooling"], fidelity=facts["fidelity"], **found)
+    scorer = Scorer(pooling=facts["pooling"], fidelity=facts["fidelity"], **found)
+    if (scorer.n_users, scorer.n_items) != (n_users, n_items):
+        raise RunError(
+            f"{path / 'model.safetensors'}: scores {scorer.n_users} users and {scorer.n_items} "
+            f"items, the data has {n_users} and {n_items}; the run folder is damaged"
+        )
+    return scorer
 
 
 def write_history(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -107,6 +124,8 @@ def _number(text: str) -> Any:
 
 def read_facts(folder: Path) -> dict[str, Any]:
     """`run.json`, checked: a clear line when the folder is not a finished run."""
+    if folder.is_file():
+        raise RunError(f"{folder}: is a file; give the folder of a run")
     if not folder.is_dir():
         raise RunError(
             f"{folder}: no such folder; make a run with: cerec train DATA --out {folder}"
@@ -121,6 +140,12 @@ def read_facts(folder: Path) -> dict[str, Any]:
     facts = read_json(folder / "run.json")
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         raise RunError(f"{folder / 'run.json'}: not format {FORMAT}; train again with this version")
+    tables = all(
+        isinstance(facts.get(name), dict) for name in ("scorer", "metrics", "meta", "data")
+    )
+    sound = tables and facts["scorer"].get("pooling") in ("mean", "sum")
+    if not sound or "fidelity" not in facts["scorer"] or not isinstance(facts.get("seed"), int):
+        raise RunError(f"{folder / 'run.json'}: damaged; restore a copy or train again")
     return facts
 
 

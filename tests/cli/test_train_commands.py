@@ -58,7 +58,7 @@ def test_mistakes_are_one_line(
 ) -> None:
     new = str(tmp_path / "new")
     cases = [
-        (["train", str(world / "tables"), "--out", str(trained)], "holds a finished run"),
+        (["train", str(world / "tables"), "--out", str(trained)], "holds a run"),
         (["train", "demo", "--out", new, "--set", "train.epoch=3"], "did you mean 'epochs'"),
         (["train", str(tmp_path / "none"), "--out", new], "none"),
         (["recommend", str(trained), "--user", "u01x"], "did you mean 'u01'"),

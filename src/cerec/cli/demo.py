@@ -15,8 +15,10 @@ from rich.table import Table
 
 from cerec.cli.console import out, progress
 from cerec.cli.train import figures
+from cerec.errors import RunError
 from cerec.explain.explanation import Explanation
 from cerec.run import Run
+from cerec.runfolder import read_facts
 
 K = 10
 
@@ -36,6 +38,8 @@ def demo(
     from cerec.recommend.lines import popularity
 
     data = make_world()
+    if (folder / "run.json").exists() and read_facts(folder)["data"].get("name") != data.name:
+        raise RunError(f"{folder}: holds a run of other data; choose another --out")
     out.rule("[bold]cerec demo[/bold]: why was this recommended?")
     out.print(
         f"A made-up world of films: [bold]{len(data.users):,}[/bold] people, "
@@ -49,6 +53,8 @@ def demo(
             bar.update(task, description=f"training the {row['phase']}", note=figures(row))
 
         run = train(data, seed=seed, out=folder, force=True, on_row=show)
+    if not run.meta["finished"]:
+        raise KeyboardInterrupt  # training keeps its best state; the story would not be worth it
     _show_training(run, popularity(run.split.train, len(data.items)))
     user = _interesting_user(run)
     _show_user(run, user)

@@ -61,6 +61,8 @@ def explain(
     if everyone:
         if out_file is None or user or item or why_not:
             raise ConfigError("--all needs --out FILE.parquet, and no --user, --item or --why-not")
+        if out_file.suffix != ".parquet":
+            raise ConfigError(f"--out must end in .parquet, got {str(out_file)!r}")
         _explain_all(open_run(run_folder), out_file, asked, resume=resume, json=json)
         return
     if user is None or (item is None) == (why_not is None):

@@ -53,16 +53,19 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on after a kill.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a finished run.")] = False,
     format: Annotated[str | None, typer.Option(help="kgat, recbole or tables.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="Reader option name=value, e.g. bins=price:5.")
+    ] = None,
 ) -> None:
     """Train a recommender and the agent that explains it.
 
     Example: cerec train demo --out runs/demo --set train.epochs=50
     """
-    from cerec.data.load import load
+    from cerec.data.load import load, parse_options
     from cerec.pipeline import train as fit
 
     settings = read_config(config, sets or [], model=model)
-    dataset = load(data, format=format)
+    dataset = load(data, format=format, **parse_options(option or []))
     with progress() as bar:
         task = bar.add_task("training", total=settings.train.epochs, note="")
 
@@ -81,6 +84,8 @@ def train(
         run = fit(
             dataset, settings, seed=seed, out=out_folder, resume=resume, force=force, on_row=show
         )
+    if not run.meta["finished"]:
+        remark("stopped; the best so far is saved. Go on with the same command and --resume")
     remark(f"saved {out_folder}; try: cerec recommend {out_folder} --user {run.data.users[0]}")
     show_metrics(run)
 
@@ -127,7 +132,10 @@ def recommend(
         return
     if (user is None) == (items is None):
         raise ConfigError("give --user ID, or --items ID,ID for somebody new, or --all --out FILE")
-    listed = run.recommend(user, k) if user else run.recommend_for((items or "").split(","), k)
+    if user is not None:
+        listed = run.recommend(user, k)
+    else:
+        listed = run.recommend_for((items or "").split(","), k)
     if json:
         print_json([asdict(line) for line in listed])
         return
@@ -181,6 +189,8 @@ def evaluate(
         lengths = sorted({int(x) for x in k.split(",")})
     except ValueError:
         raise ConfigError(f"--k takes whole numbers separated by commas, got {k!r}") from None
+    if lengths[0] < 1:
+        raise ConfigError(f"--k takes whole numbers of at least 1, got {k!r}")
     run = open_run(run_folder)
     values = evaluate_run(run, part, lengths)
     if per_user is not None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cerec.data.dataset import Dataset
 from cerec.data.ids import IdTable
-from cerec.errors import ConfigError, DataError, UnknownIdError
+from cerec.errors import ConfigError, DataError
 from cerec.graph.facts import Facts
 from cerec.recommend.effects import fit_effects
 from cerec.recommend.scorer import Scorer
@@ -143,6 +143,8 @@ def _scores_of(score: Score, user: str, items: IdTable) -> NDArray[np.float64]:
             f"score({user!r}, items) gave {got.shape}, expected one number for each of the "
             f"{len(items)} items"
         )
+    if not np.isfinite(got).all():
+        raise DataError(f"score({user!r}, items) gave {got[~np.isfinite(got)][0]}, not a number")
     return got
 
 
@@ -155,9 +157,12 @@ def _table(ids: IdTable, factors: Factors) -> NDArray[np.float32]:
                 rows[ids.row(key)] = vector
         missing = next((ids[n] for n, row in enumerate(rows) if row is None), None)
         if missing is not None:
-            raise UnknownIdError(f"factors of {ids.kind}", missing, map(str, factors))
-        factors = np.stack([np.asarray(row, np.float32) for row in rows])
-    table = _array(factors)
+            raise DataError(f"no factors for {ids.kind} {missing!r}; give one vector for every id")
+        factors = rows
+    try:
+        table = np.asarray(_array(factors), np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{ids.kind} factors are not an array of numbers: {error}") from None
     if table.ndim != 2 or len(table) != len(ids):
         raise DataError(
             f"{ids.kind} factors have shape {table.shape}, expected ({len(ids)}, d): one row per "

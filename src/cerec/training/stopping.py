@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -15,8 +16,8 @@ class Stopper:
     waited: int = 0
 
     def look(self, epoch: int, value: float) -> bool:
-        """True when `value` is the best so far."""
-        if value > self.best:
+        """True when `value` is the best so far; nan, nothing to look at, never ends a training."""
+        if value > self.best or math.isnan(value):
             self.best, self.best_epoch, self.waited = value, epoch, 0
             return True
         self.waited += 1
