@@ -36,10 +36,10 @@ demo: $(VENV)/.base
 	@$(BIN)/cerec demo
 
 test: $(VENV)/.test
-	@$(BIN)/python -m pytest -m "not slow and not browser" -n auto
+	@$(BIN)/python -m pytest -m "not slow and not data and not browser" -n auto
 
 test-slow: $(VENV)/.test
-	@$(BIN)/python -m pytest -m "slow" -n auto
+	@$(BIN)/python -m pytest -m "(slow or data) and not browser" -n auto
 
 test-browser: $(VENV)/.browser
 	@$(BIN)/python -m pytest -m "browser"
@@ -65,7 +65,7 @@ bench: $(VENV)/.test
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 cover: $(VENV)/.test
-	@$(BIN)/python -m coverage run -m pytest -m "not slow and not browser"
+	@$(BIN)/python -m coverage run -m pytest -m "not slow and not data and not browser"
 	@$(BIN)/python -m coverage report --skip-covered
 
 clean:
