@@ -13,7 +13,7 @@ from strategies_data import permuted, worlds
 from cerec.data.dataset import Dataset, Planted
 from cerec.data.load import load
 from cerec.data.writer import WRITERS, write
-from cerec.errors import ConfigError, DataError
+from cerec.errors import CerecError, ConfigError, DataError
 
 SMALL: dict[str, Any] = {
     "interactions": {
@@ -125,6 +125,6 @@ def test_nothing_is_written_over_or_left_behind(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="format must be one of"):
         write(data, tmp_path / "new", "xml")
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(CerecError, match="cannot be written"):
         write(data, tmp_path / "file" / "below")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "out"]

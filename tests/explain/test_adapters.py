@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from explain_worlds import check_slowly, dataset
 
 from cerec.data.dataset import Dataset
-from cerec.errors import ConfigError, DataError, UnknownIdError
+from cerec.errors import ConfigError, DataError
 from cerec.explain.explainer import Explainer
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
@@ -158,7 +158,7 @@ def test_mistakes_name_what_was_expected() -> None:
         scorer_from_factors(data, facts, users[:59], items)
     with pytest.raises(DataError, match="3 columns and item factors 2"):
         scorer_from_factors(data, facts, np.ones((60, 3)), items)
-    with pytest.raises(UnknownIdError, match="factors of user 'u00'"):
+    with pytest.raises(DataError, match="no factors for user 'u00'"):
         scorer_from_factors(data, facts, {"u01": [1, 2]}, items)
     with pytest.raises(ConfigError, match="object has no factors"):
         scorer_from_model(data, facts, object())
