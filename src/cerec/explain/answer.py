@@ -104,6 +104,8 @@ class Answerer:
             found = self._several(user, standing, posed, named, asked.alternatives + 1)
         else:
             found = self._best(user, standing, posed, named)
+        if found and bound is None and len(found) == 1:
+            return found[0]
         if found:
             return replace(found[0], bound=bound, alternatives=tuple(found[1:]))
         late = replace(posed.outcome, status="timed_out") if task.late else posed.outcome
@@ -149,11 +151,10 @@ class Answerer:
     ) -> Iterator[_Candidates]:
         """The proposed candidates, the most promising others, every item; until time is up."""
         keep = named.item != problem.task.item
-        yield replace(
-            named,
-            item=named.item[keep],
-            path=None if named.path is None else named.path[keep],
-        )
+        if not keep.all():
+            path = None if named.path is None else named.path[keep]
+            named = replace(named, item=named.item[keep], path=path)
+        yield named
         if not problem.task.late:
             everyone = self._verifier.everyone(standing, problem)
             if len(named.item):

@@ -47,7 +47,7 @@ class Explainer:
         scorer: Scorer,
         proposer: Proposer | None = None,
         *,
-        width: int = 32,
+        width: int = 16,
         rescore: Callable[[str, str, list[Pair]], float] | None = None,
     ) -> None:
         """`known`: items each user has, which are never listed. `width`: candidates tried first.

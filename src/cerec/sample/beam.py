@@ -32,9 +32,6 @@ from cerec.sample.kernels import (
 )
 from cerec.sample.paths import PathSampler, Proposals
 
-_FEW = 8  # rows that are not worth waking threads for
-_CHUNKS = 16
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beams:
@@ -92,10 +89,7 @@ def beam(
         new, via = np.full((2, len(who), width), -1, np.int32)
         parent = np.zeros((len(who), width), np.int32)
         value = np.full((len(who), width), -np.inf)
-        if len(who) < _FEW:
-            _rows(*given, new, parent, via, value, 0, len(who))
-        else:
-            _level(*given, new, parent, via, value)
+        _rows(*given, new, parent, via, value)
         on = np.flatnonzero(new[:, 0] >= 0)
         longer = path[on[:, None], parent[on]]
         longer[:, :, t, 0], longer[:, :, t, 1] = via[on], new[on]
@@ -103,34 +97,6 @@ def beam(
     stuck = path[:, 0, 0, 0] < 0
     state[stuck], log_p[stuck] = -1, -np.inf
     return Beams(item=state, log_p=log_p, path=path)
-
-
-@numba.njit(parallel=True, **_JIT)
-def _level(
-    h: Float,
-    user: Int,
-    start: Int,
-    state: Int,
-    base: Double,
-    off_indptr: Long,
-    off_indices: Int,
-    near: Hop,
-    far: Hop,
-    n_items: int,
-    slope: float,
-    uniform: tuple[bool, bool],
-    new: Int,
-    parent: Int,
-    via: Int,
-    value: Double,
-) -> None:
-    """`_rows` for all rows, on all threads."""
-    n_rows = len(state)
-    for c in numba.prange(_CHUNKS):
-        _rows(
-            h, user, start, state, base, off_indptr, off_indices, near, far, n_items, slope,
-            uniform, new, parent, via, value, c * n_rows // _CHUNKS, (c + 1) * n_rows // _CHUNKS,
-        )  # fmt: skip
 
 
 @numba.njit(**_JIT)
@@ -151,11 +117,9 @@ def _rows(
     parent: Int,
     via: Int,
     value: Double,
-    first: int,
-    end: int,
 ) -> None:
-    """Enter into rows first..end - 1 the next items (B, W), the beam state each comes from, its
-    attribute and its log-probability.
+    """Enter the next items (B, W), the beam state each comes from, its attribute and its
+    log-probability. On the calling thread: callers with many states run several of these.
     """
     width = state.shape[1]
     widest = max(_widest(near.indptr), _widest(far.indptr))
@@ -163,7 +127,7 @@ def _rows(
     best = np.full(n_items, -np.inf)
     origin = np.zeros((2, n_items), np.int32)
     touched = np.empty(n_items, np.int32)
-    for b in range(first, end):
+    for b in range(len(state)):
         mark_list(space.mark, b + 1, off_indices, off_indptr[b], off_indptr[b + 1])
         mark_list(space.mark, b + 1, start, b, b + 1)
         n_touched, bar = 0, -np.inf
