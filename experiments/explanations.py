@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections import Counter
 from pathlib import Path
@@ -22,6 +23,7 @@ import cerec
 from cerec.config import RunConfig
 from cerec.data.filters import FilterConfig
 from cerec.rng import generator
+from cerec.runfolder import versions
 from cerec.threads import set_threads
 from cerec.training.loop import TrainConfig
 
@@ -117,6 +119,11 @@ def measure(run: cerec.Run, most_users: int, sample: int) -> dict[str, Any]:
     explainable = len(answers) - status["no_attributes"]
     return {
         "data": repr(run.data),
+        "seed": run.seed,
+        "fingerprint": run.data.fingerprint,
+        "epochs": run.config.train.epochs,
+        "versions": versions(),
+        "load_average": os.getloadavg()[0],
         "test": run.metrics.get("test", {}),
         "users": len(users),
         "pairs": len(answers),
@@ -143,11 +150,12 @@ def render(results: dict[str, dict[str, Any]]) -> str:
         "Coverage is the share of pairs whose item has attributes that got a verified answer.",
         "*Wrong* counts answers an independent slow ranking does not agree with. *Same size*: how",
         "often the agent's answer is as small as the best over all items, on a sample;",
-        "*CPU ratio*: what that exhaustive search costs against the agent's.",
+        "*CPU ratio*: what that exhaustive search costs against the agent's. Single explanations",
+        "and the batch were timed on a shared machine; the files give the load at the time.",
         "",
         "| data | users | pairs | coverage | wrong | 1 change | 2 | 3 or more | beam sufficed "
-        "| same size | extra changes | CPU ratio |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "| same size | extra changes | CPU ratio | one, p99 ms | batch, per s |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, r in results.items():
         n = sum(r["sizes"].values())
@@ -158,7 +166,8 @@ def render(results: dict[str, dict[str, Any]]) -> str:
             f"| {name} | {r['users']:,} | {r['pairs']:,} | {r['coverage']:.2%} "
             f"| {r['wrong_answers']} | {one:.1%} | {two:.1%} | {1 - one - two:.1%} "
             f"| {r['found_by_beam'] / n:.2%} | {best['same_size']:.1%} "
-            f"| {best['mean_extra_changes']:.2f} | {ratio:.1f} |"
+            f"| {best['mean_extra_changes']:.2f} | {ratio:.1f} | {r['single_ms']['99']:.1f} "
+            f"| {r['per_second']:,.0f} |"
         )
     lines += [
         "",

@@ -13,6 +13,8 @@ from cerec.agent.reward import cutoffs, list_items, rationality, similarity
 from cerec.errors import ConfigError, RunError
 from cerec.graph.encoders import EncoderConfig
 from cerec.ragged import Ragged
+from cerec.recommend.base import Context
+from cerec.run import Run
 
 SMALL = EncoderConfig(size=32, layers=(32, 32))
 
@@ -230,3 +232,19 @@ def test_the_verified_reward_is_learned_from(twin_world: Any) -> None:
     agent = WalkAgent(config, SMALL, world.graph, world.facts, seed=0, flip=flip)
     learn(agent, world, 1)
     assert asked == [128, 128]
+
+
+def test_fewer_walks_start_where_attributes_are_crowded(small_run: Run) -> None:
+    def starts(neighbours: int) -> int:
+        config = AgentConfig(neighbours=neighbours, pairs=500, starts="positives")
+        agent = WalkAgent(config, EncoderConfig(), small_run.ckg, small_run.facts, seed=0)
+        train = small_run.split.train
+        lists = np.empty((len(train), 0), np.int32)
+        context = Context(
+            train, small_run.facts, small_run.scorer.user, small_run.scorer.item, lists
+        )
+        user, _ = agent._starts(train.row_of(), train.indices, context, np.random.default_rng(0))
+        return len(user) // config.draws
+
+    assert starts(1) == 64
+    assert starts(10**9) == 500

@@ -69,6 +69,9 @@ class WalkAgent:
             if config.baseline == "value"
             else RunningMean(config.depth)
         )
+        counts = graph.items_of.counts.astype(np.float64)
+        per_walk = config.depth * float((counts**2).sum() / max(counts.sum(), 1.0))
+        self._affordable = max(64, int(config.neighbours / (config.draws * max(per_walk, 1.0))))
         self._vectors: NDArray[np.float32] | None = None
         self._yardstick: NDArray[np.float32] | None = None
         self._off: tuple[Rows, Ragged, Ragged] | None = None
@@ -227,7 +230,7 @@ class WalkAgent:
         self, user: Rows, item: Rows, context: Context, rng: np.random.Generator
     ) -> tuple[Rows, Rows]:
         """The starts of one update, each `draws` times in a row."""
-        n_pairs = self.config.pairs
+        n_pairs = min(self.config.pairs, self._affordable)
         lists = context.lists[:, : self.config.list_length]
         listed = np.flatnonzero(lists.ravel() >= 0)
         share = {"positives": 0.0, "lists": 1.0, "both": 0.5}[self.config.starts]

@@ -21,6 +21,7 @@ _LEAST = {
     "draws": 1,
     "updates": 1,
     "pairs": 1,
+    "neighbours": 1,
     "price": 0.0,
     "entropy": 0.0,
     "learning_rate": 0.0,
@@ -59,6 +60,9 @@ class AgentConfig:
     """Policy updates per epoch; the graph is encoded once for each."""
     pairs: int = 1024
     """Starts per update, drawn from all there are."""
+    neighbours: int = 16_000_000
+    """Neighbours to be looked at in one update, at about the most: where attributes stand on many
+    items, fewer walks start, so that an epoch stays short."""
     starts: Literal["positives", "lists", "both"] = "both"
     """Where walks start while learning: liked items (co-training walks from these), items of the
     lists (explanations start from these), or half each."""
