@@ -65,5 +65,11 @@ def test_a_run_has_one_model() -> None:
 def test_a_model_is_named_on_the_command_line() -> None:
     assert read_config(None, ["kgat.dim=8"], model="kgat").system[1].dim == 8
     assert read_config(None, [], model="lightgcn").recommender.model == "lightgcn"
-    with pytest.raises(ConfigError, match=r"recommender\.model must be one of"):
+    with pytest.raises(ConfigError, match="unknown --model 'nobody'"):
         read_config(None, [], model="nobody")
+
+
+def test_two_models_at_once_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text("[kgat]\ndim = 8\n")
+    with pytest.raises(ConfigError, match=r"--model bpr and the table \[kgat\]"):
+        read_config(tmp_path / "run.toml", [], model="bpr")

@@ -13,10 +13,11 @@ from rich.table import Table
 
 from cerec.cli.console import out, print_json, progress, remark
 from cerec.config import RunConfig, apply_sets, parse, read_toml
-from cerec.errors import ConfigError
+from cerec.errors import ConfigError, near_matches
 from cerec.evaluate.ranking import PerUser, mean
 from cerec.files import replacing
 from cerec.recommend.compared.registry import SYSTEMS
+from cerec.recommend.config import MODELS
 from cerec.run import Run, open_run
 
 RunFolder = Annotated[Path, typer.Argument(help="A run folder, made by `cerec train`.")]
@@ -31,6 +32,13 @@ def read_config(
 ) -> RunConfig:
     """The settings of a file with `--set` on top; `model` names what is trained."""
     table = read_toml(path) if path else dict(preset or {})
+    known = (*MODELS, *SYSTEMS)
+    if model is not None and model not in known:
+        hint = near_matches(model, known, most=1) or known
+        raise ConfigError(f"unknown --model {model!r}; did you mean {' or '.join(hint)}?")
+    other = [name for name in table if name in SYSTEMS and model not in (None, name)]
+    if other:
+        raise ConfigError(f"--model {model} and the table [{other[0]}] of {path} name two models")
     if model in SYSTEMS:
         table.setdefault(str(model), {})
     elif model is not None:
@@ -44,7 +52,7 @@ def train(
     config: Annotated[Path | None, typer.Option(help="Settings, a TOML file.")] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="bpr, climf, lightgcn, neumf, kgat, kgpolicy, kgqr or mcrec."),
+        typer.Option(help=f"One of: {', '.join((*MODELS, *SYSTEMS))}."),
     ] = None,
     sets: Annotated[
         list[str] | None, typer.Option("--set", help="One setting: section.key=value.")

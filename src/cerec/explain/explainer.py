@@ -113,6 +113,11 @@ class Explainer:
         u, i = row_of(self.data.users, user), row_of(self.data.items, item)
         values = value_rows(self.data, self.facts, attributes)
         standing = self._standing(u)
+        if not standing.is_unseen(i):
+            raise QuestionError(
+                f"{self.data.users[u]} has {self.data.items.name(i)!r} already, so no list holds "
+                "it; ask about an item they do not have"
+            )
         before = float(standing.scores[i])
         score = self._score(u, i, values)
         changed = standing.with_score(i, score)
