@@ -32,14 +32,13 @@ LEAVE_OUT = {"ml-1m": ("wiki*", "*wiki*", "type", "*type*")}
 """Relations that say little (see the data's own notes) and are left out."""
 
 
-def trained(name: str, folder: Path, runs: Path, epochs: int) -> cerec.Run:
+def trained(name: str, folder: Path, runs: Path, train: TrainConfig) -> cerec.Run:
     """The run of a data set, opened where it stands already."""
     if (runs / name / "run.json").exists():
         return cerec.open(runs / name)
     data = cerec.load("demo" if name == "demo" else folder / name)
-    config = RunConfig(
-        filters=FilterConfig(leave_out=LEAVE_OUT.get(name, ())), train=TrainConfig(epochs=epochs)
-    )
+    filters = FilterConfig(leave_out=LEAVE_OUT.get(name, ()))
+    config = RunConfig(filters=filters, train=train)
     return cerec.train(data, config, seed=0, out=runs / name, force=True)
 
 
@@ -122,6 +121,7 @@ def measure(run: cerec.Run, most_users: int, sample: int) -> dict[str, Any]:
         "seed": run.seed,
         "fingerprint": run.data.fingerprint,
         "epochs": run.config.train.epochs,
+        "agent_epochs": run.config.train.agent_epochs,
         "versions": versions(),
         "load_average": os.getloadavg()[0],
         "test": run.metrics.get("test", {}),
@@ -194,13 +194,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/results"))
     parser.add_argument("--runs", type=Path, default=Path("runs"))
     parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--agent-epochs", type=int, default=8, help="0: the nearest items propose")
     parser.add_argument("--users", type=int, default=3000, help="at the most, of each set")
     parser.add_argument("--sample", type=int, default=300, help="pairs tried against all items")
     args = parser.parse_args()
     set_threads()
     args.out.mkdir(parents=True, exist_ok=True)
     for name in args.sets:
-        run = trained(name, args.folder, args.runs, args.epochs)
+        train = TrainConfig(epochs=args.epochs, agent_epochs=args.agent_epochs)
+        run = trained(name, args.folder, args.runs, train)
         result = measure(run, args.users, args.sample)
         (args.out / f"explanations-{name}.json").write_text(json.dumps(result, indent=2) + "\n")
         print(name, json.dumps({k: v for k, v in result.items() if k != "data"}))

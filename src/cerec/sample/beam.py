@@ -137,10 +137,11 @@ def _rows(
                     h, user[b], state[b, w], w, base[b, w], near, far, slope, uniform, width,
                     b + 1, space, best, origin, touched, n_touched, bar,
                 )  # fmt: skip
-        reached = np.sort(touched[:n_touched])
-        order = np.argsort(-best[reached], kind="mergesort")
-        for w in range(min(width, n_touched)):
-            x = reached[order[w]]
+        reached = touched[:n_touched]
+        good = np.sort(reached[best[reached] >= bar])  # few: `bar` is the last that enters
+        order = np.argsort(-best[good], kind="mergesort")
+        for w in range(min(width, len(good))):
+            x = good[order[w]]
             new[b, w], value[b, w] = x, best[x]
             parent[b, w], via[b, w] = origin[0, x], origin[1, x]
         best[reached] = -np.inf
