@@ -129,8 +129,10 @@ class Assembler:
         """The relation by which the item has the attribute, one that `other` shares if any."""
         values = self._facts.of_item.row(item)
         by = values[self._facts.attribute[values] == attribute].tolist()
-        theirs = set(self._facts.of_item.row(other).tolist())
-        value = next((v for v in by if v in theirs), by[0])
+        value = by[0]
+        if len(by) > 1:
+            theirs = set(self._facts.of_item.row(other).tolist())
+            value = next((v for v in by if v in theirs), value)
         return _named(self._data.relations, int(self._facts.relation[value]))
 
 

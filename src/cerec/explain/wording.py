@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import groupby
 
 from cerec.explain.explanation import Change, Explanation
@@ -61,7 +62,11 @@ def checked(e: Explanation) -> str:
 
 def relation_label(change: Change) -> str:
     """A relation as words: the end of an address, camel case and underscores taken apart."""
-    text = change.relation_name or change.relation
+    return _label(change.relation_name or change.relation)
+
+
+@lru_cache(maxsize=4096)
+def _label(text: str) -> str:
     text = re.split(r"[/#]", text.rstrip("/#"))[-1] or text
     words = _CAMEL.sub(" ", text).replace("_", " ").split()
     label = " ".join(w if w.isupper() else w.lower() for w in words) or text
