@@ -111,7 +111,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, lists, strings and numbers; `from_dict` gives back an equal value."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return {name: _plain(getattr(self, name)) for name in self.__slots__}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """`to_dict` as JSON."""
@@ -138,11 +138,11 @@ class Explanation:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_plain(v) for v in value]
+        return [list(v) if isinstance(v, tuple) else _plain(v) for v in value]
     if isinstance(value, Explanation):
         return value.to_dict()
     if isinstance(value, (Named, Change, Step)):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        return {name: _plain(getattr(value, name)) for name in value.__slots__}
     return value
 
 
