@@ -35,6 +35,7 @@ def test_no_request_from_the_description_breaks_it(small_run: Run) -> None:
     app = create_app(Service(small_run))
     schema = schemathesis.openapi.from_asgi("/openapi.json", app, headers={"Host": "localhost"})
     seen: dict[str, set[int]] = {}
+    asked: list[Any] = []
     for found in schema.get_all_operations():
         operation = found.ok()
 
@@ -53,6 +54,10 @@ def test_no_request_from_the_description_breaks_it(small_run: Run) -> None:
                     for name, value in known.items():
                         if isinstance(part.get(name), str) and len(part[name]) % 2:
                             part[name] = value
+            if case.operation.path == "/api/explanation" and isinstance(case.body, dict):
+                asked.append(case)
+                if len(asked) % 4 == 0:  # a plain question, so that answers are checked too
+                    case.body = dict(known)
             answer = case.call_and_validate(headers={"Host": "localhost"}, checks=checks)
             seen.setdefault(case.operation.path, set()).add(answer.status_code)
 
