@@ -152,12 +152,14 @@ def render(results: dict[str, dict[str, Any]]) -> str:
         "often the agent's answer is as small as the best over all items, on a sample;",
         "*CPU ratio*: what that exhaustive search costs against the agent's. Single explanations",
         "and the batch were timed on a shared machine; the files give the load at the time.",
+        "Sets with a star had no trained agent: the most similar items were proposed instead.",
         "",
         "| data | users | pairs | coverage | wrong | 1 change | 2 | 3 or more | beam sufficed "
         "| same size | extra changes | CPU ratio | one, p99 ms | batch, per s |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, r in results.items():
+        name = f"{name} *" if r.get("agent_epochs") == 0 else name
         n = sum(r["sizes"].values())
         one, two = r["sizes"].get("1", 0) / n, r["sizes"].get("2", 0) / n
         best = r["beside_the_best"]
