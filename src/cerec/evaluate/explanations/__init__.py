@@ -1,0 +1,1 @@
+"""Are the explanations right? Every explainer on the same pairs, scored by the same rules."""

@@ -1,0 +1,41 @@
+"""The explainers that may stand in the table, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from cerec.errors import ConfigError, near_matches
+from cerec.evaluate.explanations.protocol import Method
+from cerec.evaluate.explanations.rdexp import RandomExplainer
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the table."""
+
+    title: str
+    make: Callable[[], Method]
+    acts_on: Literal["values", "history"] = "values"
+    """What it changes: values of the item, or what the user took. The latter names no values, so
+    precision and recall do not apply to it."""
+    seeded: bool = True
+    """False when nothing is drawn at random: one seed tells all."""
+    note: str = ""
+
+
+METHODS: Mapping[str, Entry] = {
+    "rdexp-entities": Entry("RDExp, all entities", lambda: RandomExplainer("entities")),
+    "rdexp-values": Entry("RDExp, attributes", lambda: RandomExplainer("values")),
+    "rdexp-own": Entry("RDExp, item's own", lambda: RandomExplainer("own")),
+}
+
+
+def method(name: str) -> Entry:
+    """The explainer of that name; an unknown name is told with near matches."""
+    if name not in METHODS:
+        near = near_matches(name, METHODS, most=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(METHODS)}"
+        raise ConfigError(f"unknown explanation method {name!r}; {hint}")
+    return METHODS[name]
