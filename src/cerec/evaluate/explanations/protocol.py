@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.agent.agent import WalkAgent
-from cerec.agent.beam import BeamProposer
 from cerec.agent.config import AgentConfig
 from cerec.data.dataset import Dataset
 from cerec.errors import ConfigError
 from cerec.explain.explainer import Explainer
+from cerec.explain.proposer import NeighbourProposer, Proposer, unit_rows
 from cerec.explain.standing import Standing
 from cerec.graph.ckg import Ckg
 from cerec.graph.encoders import EncoderConfig
@@ -142,19 +142,26 @@ class Context:
         self.setup = setup or AgentSetup()
 
     @cached_property
+    def unit(self) -> NDArray[np.float32]:
+        """(I, d) item vectors of length one, for similarities."""
+        return unit_rows(self.scorer.item)
+
+    @cached_property
     def graph(self) -> Ckg:
         """The collaborative knowledge graph of train."""
         return Ckg.build(self.data, self.train)
 
     @cached_property
     def explainer(self) -> Explainer:
-        """CERec's own explainer, its agent learned with this seed around the scorer."""
-        return Explainer(self.data, self.train, self.facts, self.scorer, self._proposer())
+        """CERec's own explainer."""
+        return Explainer(self.data, self.train, self.facts, self.scorer, self.proposer)
 
-    def _proposer(self) -> BeamProposer | None:
+    @cached_property
+    def proposer(self) -> Proposer:
+        """CERec's agent, learned with this seed around the scorer; most similar items without."""
         setup, facts = self.setup, self.facts
         if setup.epochs == 0 or facts.n_values == 0:
-            return None
+            return NeighbourProposer(facts, self.unit)
         agent = WalkAgent(setup.agent, setup.encoder, self.graph, facts, seed=self.seed)
         s = self.scorer
         lists = lists_of(s, self.train, setup.agent.list_length)

@@ -22,7 +22,7 @@ class RandomExplainer:
     """
 
     def __init__(self, pool: Pool, size: int = 10, *, match: Method | None = None) -> None:
-        """With `match`, an answer is as large as that method's: as many values named."""
+        """With `match`, as many values as that method's answer to the pair has changes."""
         if size < 1:
             raise ConfigError(f"a random explanation needs a size of at least 1, got {size}")
         self._pool, self._size, self._match = pool, size, match
@@ -49,7 +49,8 @@ class RandomExplainer:
     def _sizes(self, pairs: Pairs) -> list[int]:
         if self._match is None:
             return [self._size] * len(pairs)
-        return [len(answer.values) for answer in self._match.explain(pairs)]
+        facts = self._context.facts
+        return [answer.size(facts) for answer in self._match.explain(pairs)]
 
     def _one(self, own: Ragged, item: int, size: int, rng: np.random.Generator) -> Answer:
         held = own.row(item)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cerec.errors import ConfigError, near_matches
+from cerec.evaluate.explanations.cerec import PaperForm, Verified
 from cerec.evaluate.explanations.protocol import Method
 from cerec.evaluate.explanations.rdexp import RandomExplainer
 
@@ -25,10 +26,29 @@ class Entry:
     note: str = ""
 
 
+_AS_MANY = "as many values as CERec's answer has changes"
+
 METHODS: Mapping[str, Entry] = {
     "rdexp-entities": Entry("RDExp, all entities", lambda: RandomExplainer("entities")),
     "rdexp-values": Entry("RDExp, attributes", lambda: RandomExplainer("values")),
     "rdexp-own": Entry("RDExp, item's own", lambda: RandomExplainer("own")),
+    "rdexp-values-matched": Entry(
+        "RDExp, attributes, matched",
+        lambda: RandomExplainer("values", match=Verified()),
+        note=_AS_MANY,
+    ),
+    "rdexp-own-matched": Entry(
+        "RDExp, item's own, matched",
+        lambda: RandomExplainer("own", match=Verified()),
+        note=_AS_MANY,
+    ),
+    "cerec-paper": Entry("CERec, the paper's set", PaperForm, note="all of A_j \\ A_i is gained"),
+    "cerec-swap": Entry(
+        "CERec, whole swap",
+        lambda: PaperForm(swap=True),
+        note="the item takes all attributes of j: A_j \\ A_i gained, A_i \\ A_j lost",
+    ),
+    "cerec": Entry("CERec", Verified, note="the smallest verified set"),
 }
 
 
