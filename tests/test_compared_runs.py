@@ -22,6 +22,7 @@ SMALL = {
     "kgpolicy": {"dim": 8, "hidden": 4, "pretrain": 2},
     "kgqr": {"dim": 8, "hidden": 8, "episodes": 16, "updates": 3, "length": 3, "pretrain": 1},
     "mcrec": {"dim": 4, "node_dim": 8, "filters": 4, "pretrain": 2, "candidates": 30},
+    "neuacf": {"dim": 4, "hidden": 8, "relations": 2},
 }
 
 

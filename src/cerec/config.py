@@ -18,6 +18,7 @@ from cerec.recommend.compared.kgat import KGATConfig
 from cerec.recommend.compared.kgpolicy_sampler import KGPolicyConfig
 from cerec.recommend.compared.kgqr import KGQRConfig
 from cerec.recommend.compared.mcrec_network import MCRecConfig
+from cerec.recommend.compared.neuacf import NeuACFConfig
 from cerec.recommend.compared.neumf import NeuMFConfig
 from cerec.recommend.compared.registry import SYSTEMS
 from cerec.recommend.config import RecommenderConfig
@@ -43,6 +44,7 @@ class RunConfig:
     kgpolicy: KGPolicyConfig | None = None
     kgqr: KGQRConfig | None = None
     mcrec: MCRecConfig | None = None
+    neuacf: NeuACFConfig | None = None
     """A compared system to train in place of `recommender`: the one whose table is there."""
 
     def __post_init__(self) -> None:

@@ -49,6 +49,7 @@ SMALL: dict[str, tuple[dict[str, Any], int]] = {
         | {"learning_rate": 0.01, "pretrain": 5, "candidates": 12},
         30,
     ),
+    "neuacf": ({"dim": 8, "hidden": 16, "batch": 64, "learning_rate": 0.01}, 20),
 }
 NAMES = sorted(SMALL)
 

@@ -18,6 +18,7 @@ from cerec.recommend.compared import (
     kgqr,
     mcrec,
     mcrec_network,
+    neuacf,
     neumf,
 )
 
@@ -82,6 +83,12 @@ SYSTEMS: Mapping[str, System] = {
         mcrec_network.AUTHORS,
         lambda config, m: mcrec.MCRec(config, m.known, m.facts, seed=m.seed),
         "re-ranks the first 200 items of BPR-MF, not the whole catalogue",
+    ),
+    "neuacf": System(
+        "NeuACF",
+        neuacf.NeuACFConfig,
+        neuacf.AUTHORS,
+        lambda config, m: neuacf.NeuACF(config, m.known, m.facts, seed=m.seed),
     ),
 }
 
