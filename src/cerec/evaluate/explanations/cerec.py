@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cerec.data.dataset import Dataset
-from cerec.evaluate.explanations.protocol import NO_ANSWER, Answer, Context, Pairs, Rows
+from cerec.evaluate.explanations.protocol import NO_ANSWER, Answer, Context, Pairs, Rows, touching
 from cerec.explain.explanation import Explanation
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
@@ -61,8 +61,13 @@ class PaperForm:
 class Verified:
     """The smallest change found by the agent and checked: what `cerec explain` answers.
 
-    Its values are those the item gains, as in the paper; what it loses is part of the change.
+    Its values are those the item gains, as in the paper; what it loses is part of the change. With
+    `names` above 0, values of the other verified answers that `cerec explain --alternatives` gives
+    follow, until there are so many: for a comparison with methods that always name as many.
     """
+
+    def __init__(self, names: int = 0) -> None:
+        self._names = names
 
     def fit(self, context: Context) -> None:
         """Have the agent learn, unless it has."""
@@ -74,22 +79,52 @@ class Verified:
         context = self._context
         users, items = context.data.users, context.data.items
         asked = ((users[u], items[i]) for u, i in zip(pairs.user, pairs.item, strict=True))
-        found = context.explainer.explain_many(asked, k=pairs.k)
+        found = context.explainer.explain_many(asked, k=pairs.k, alternatives=self._names)
         return [self._answer(int(u), e) for u, e in zip(pairs.user, found, strict=True)]
 
     def _answer(self, user: int, e: Explanation) -> Answer:
         if e.status != "verified" or e.counterfactual_item is None:
             return Answer(seconds=e.seconds)
         data, facts = self._context.data, self._context.facts
-        gained = rows_of(data, facts, [(c.relation, c.after) for c in e.changes])
-        gained = by_effect(self._context, user, gained)
+        gained = self._gained(user, e)
+        more = [self._gained(user, other) for other in e.alternatives]
+        named = dict.fromkeys(np.concatenate([gained, *more]).tolist())
+        most = max(self._names, len(gained))
         return Answer(
-            values=gained,
+            values=np.array(list(named)[:most], np.int32),
             lost=rows_of(data, facts, [(c.relation, c.before) for c in e.changes]),
             gained=gained,
             counterfactual=data.items.row(e.counterfactual_item),
             seconds=e.seconds,
         )
+
+    def _gained(self, user: int, e: Explanation) -> Rows:
+        facts, data = self._context.facts, self._context.data
+        gained = rows_of(data, facts, [(c.relation, c.after) for c in e.changes])
+        return by_effect(self._context, user, gained)
+
+
+class LowestEffects:
+    """The values that lower the user's score most, whatever the item: what the recommender itself
+    holds against this user. Not a counterfactual; it shows what is there to be found.
+    """
+
+    def __init__(self, size: int = 10) -> None:
+        self._size = size
+
+    def fit(self, context: Context) -> None:
+        """Remember the context."""
+        self._context = context
+
+    def explain(self, pairs: Pairs) -> list[Answer]:
+        """The same values for all pairs of a user."""
+        out: list[Answer] = []
+        for user, places in pairs.by_user():
+            effects = self._context.scorer.all_effects(user)
+            values = np.argsort(effects, kind="stable")[: self._size].astype(np.int32)
+            own = [self._context.facts.of_item.row(int(pairs.item[at])) for at in places]
+            out += [touching(values, row) for row in own]
+        return out
 
 
 def by_effect(context: Context, user: int, values: Rows) -> Rows:

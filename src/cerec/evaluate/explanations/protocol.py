@@ -12,6 +12,7 @@ for all of them by `verdict.judge`, with the scores of `context.scorer`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -140,6 +141,8 @@ class Context:
         self.data, self.train, self.facts, self.scorer = data, train, facts, scorer
         self.k, self.seed, self.l2 = k, seed, l2
         self.setup = setup or AgentSetup()
+        self.agent_seconds = 0.0
+        """What learning the agent took; 0 until it has."""
 
     @cached_property
     def unit(self) -> NDArray[np.float32]:
@@ -162,6 +165,7 @@ class Context:
         setup, facts = self.setup, self.facts
         if setup.epochs == 0 or facts.n_values == 0:
             return NeighbourProposer(facts, self.unit)
+        started = time.perf_counter()
         agent = WalkAgent(setup.agent, setup.encoder, self.graph, facts, seed=self.seed)
         s = self.scorer
         lists = lists_of(s, self.train, setup.agent.list_length)
@@ -169,6 +173,7 @@ class Context:
         user, item = self.train.row_of(), self.train.indices
         for epoch in range(setup.epochs):
             agent.learn(user, item, moment, rng=generator(self.seed, f"training/agent/{epoch}"))
+        self.agent_seconds = time.perf_counter() - started
         return agent.proposer()
 
     def standing(self, user: int) -> Standing:

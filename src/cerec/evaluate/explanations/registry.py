@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cerec.errors import ConfigError, near_matches
-from cerec.evaluate.explanations.cerec import PaperForm, Verified
+from cerec.evaluate.explanations.cerec import LowestEffects, PaperForm, Verified
 from cerec.evaluate.explanations.protocol import Method
 from cerec.evaluate.explanations.rdexp import RandomExplainer
 
@@ -23,32 +23,55 @@ class Entry:
     precision and recall do not apply to it."""
     seeded: bool = True
     """False when nothing is drawn at random: one seed tells all."""
+    agent: bool = False
+    """Whether it rests on CERec's agent, whose learning then counts in its time."""
+    draws: bool = False
+    """Whether it has a `draw(pairs, number)` and is measured over many draws of one seed."""
     note: str = ""
 
 
 _AS_MANY = "as many values as CERec's answer has changes"
 
 METHODS: Mapping[str, Entry] = {
-    "rdexp-entities": Entry("RDExp, all entities", lambda: RandomExplainer("entities")),
-    "rdexp-values": Entry("RDExp, attributes", lambda: RandomExplainer("values")),
-    "rdexp-own": Entry("RDExp, item's own", lambda: RandomExplainer("own")),
+    "rdexp-entities": Entry("RDExp, all entities", lambda: RandomExplainer("entities"), draws=True),
+    "rdexp-values": Entry("RDExp, attributes", lambda: RandomExplainer("values"), draws=True),
+    "rdexp-own": Entry("RDExp, item's own", lambda: RandomExplainer("own"), draws=True),
     "rdexp-values-matched": Entry(
         "RDExp, attributes, matched",
         lambda: RandomExplainer("values", match=Verified()),
+        agent=True,
+        draws=True,
         note=_AS_MANY,
     ),
     "rdexp-own-matched": Entry(
         "RDExp, item's own, matched",
         lambda: RandomExplainer("own", match=Verified()),
+        agent=True,
+        draws=True,
         note=_AS_MANY,
     ),
-    "cerec-paper": Entry("CERec, the paper's set", PaperForm, note="all of A_j \\ A_i is gained"),
+    "cerec-paper": Entry(
+        "CERec, the paper's set", PaperForm, agent=True, note="all of A_j \\ A_i is gained"
+    ),
     "cerec-swap": Entry(
         "CERec, whole swap",
         lambda: PaperForm(swap=True),
+        agent=True,
         note="the item takes all attributes of j: A_j \\ A_i gained, A_i \\ A_j lost",
     ),
-    "cerec": Entry("CERec", Verified, note="the smallest verified set"),
+    "effects": Entry(
+        "Lowest effects",
+        LowestEffects,
+        seeded=False,
+        note="the ten values with the lowest effect for the user; no search, no item j",
+    ),
+    "cerec-ten": Entry(
+        "CERec, ten values",
+        lambda: Verified(names=10),
+        agent=True,
+        note="the smallest verified set, then the values of other verified answers, up to ten",
+    ),
+    "cerec": Entry("CERec", Verified, agent=True, note="the smallest verified set"),
 }
 
 
