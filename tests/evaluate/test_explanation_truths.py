@@ -245,9 +245,7 @@ def test_heldout_settings_are_checked() -> None:
         HeldoutConfig(prior=0)
 
 
-@pytest.mark.parametrize(
-    ("pool", "expected"), [("values", None), ("own", None), ("entities", None)]
-)
+@pytest.mark.parametrize("pool", ["values", "own", "entities"])
 def test_random_precision_is_its_expectation(pool: str, context: Context) -> None:
     """g of p members are right: precision g / p and recall n / p of them, over 200 draws."""
     facts = context.facts
