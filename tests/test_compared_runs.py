@@ -23,6 +23,7 @@ SMALL = {
     "kgqr": {"dim": 8, "hidden": 8, "episodes": 16, "updates": 3, "length": 3, "pretrain": 1},
     "mcrec": {"dim": 4, "node_dim": 8, "filters": 4, "pretrain": 2, "candidates": 30},
     "neuacf": {"dim": 4, "hidden": 8, "relations": 2},
+    "cadsi": {"dim": 8, "walks": 2, "hops": 1, "sampled": 8},
 }
 
 

@@ -14,6 +14,7 @@ from cerec.data.filters import FilterConfig
 from cerec.data.split import SplitConfig
 from cerec.errors import ConfigError, near_matches
 from cerec.graph.encoders import EncoderConfig
+from cerec.recommend.compared.cadsi import CaDSIConfig
 from cerec.recommend.compared.kgat import KGATConfig
 from cerec.recommend.compared.kgpolicy_sampler import KGPolicyConfig
 from cerec.recommend.compared.kgqr import KGQRConfig
@@ -45,6 +46,7 @@ class RunConfig:
     kgqr: KGQRConfig | None = None
     mcrec: MCRecConfig | None = None
     neuacf: NeuACFConfig | None = None
+    cadsi: CaDSIConfig | None = None
     """A compared system to train in place of `recommender`: the one whose table is there."""
 
     def __post_init__(self) -> None:

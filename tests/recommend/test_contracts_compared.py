@@ -50,6 +50,7 @@ SMALL: dict[str, tuple[dict[str, Any], int]] = {
         30,
     ),
     "neuacf": ({"dim": 8, "hidden": 16, "batch": 64, "learning_rate": 0.01}, 20),
+    "cadsi": ({"dim": 8, "batch": 64, "walks": 3, "hops": 2, "sampled": 8}, 20),
 }
 NAMES = sorted(SMALL)
 

@@ -12,6 +12,7 @@ from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.base import Recommender
 from cerec.recommend.compared import (
+    cadsi,
     kgat,
     kgpolicy,
     kgpolicy_sampler,
@@ -89,6 +90,12 @@ SYSTEMS: Mapping[str, System] = {
         neuacf.NeuACFConfig,
         neuacf.AUTHORS,
         lambda config, m: neuacf.NeuACF(config, m.known, m.facts, seed=m.seed),
+    ),
+    "cadsi": System(
+        "CaDSI",
+        cadsi.CaDSIConfig,
+        cadsi.AUTHORS,
+        lambda config, m: cadsi.CaDSI(config, m.known, m.facts, seed=m.seed),
     ),
 }
 
