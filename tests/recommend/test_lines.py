@@ -6,7 +6,7 @@ from recommend_worlds import ragged, random_world
 
 from cerec.errors import ConfigError
 from cerec.ragged import Ragged
-from cerec.recommend.lines import ease, ials, itemknn
+from cerec.recommend.lines import _solve, ease, ials, itemknn, itemknn_weights
 
 
 def dense(known: Ragged, n_items: int) -> np.ndarray:
@@ -68,3 +68,25 @@ def test_too_large_for_dense_is_refused() -> None:
     known = ragged([0])
     with pytest.raises(ConfigError, match="too large; use ials"):
         ease(known, 30_000)
+
+
+def test_item_items_score_some_users_as_all() -> None:
+    known, _ = random_world(0)
+    model = itemknn_weights(known, 20, neighbours=5)
+    whole = model.scorer().matrix
+    assert whole is not None
+    users = np.array([4, 0, 7])
+    assert np.array_equal(model.scores(users), whole[users])
+
+
+def test_ials_rows_are_least_squares() -> None:
+    known, _ = random_world(1)
+    rng = np.random.default_rng(0)
+    item = rng.standard_normal((20, 6)).astype(np.float32)
+    got = np.zeros((len(known), 6), np.float32)
+    _solve(got, item, known, 0.3, 0.05)
+    for u in range(len(known)):
+        held = item[known.row(u)].astype(float)
+        a = 0.3 * (item.astype(float).T @ item) + held.T @ held
+        a += 0.05 * (len(held) + 0.3 * 20) * np.eye(6)
+        assert got[u] == pytest.approx(np.linalg.solve(a, held.sum(0)), rel=1e-4, abs=1e-5)

@@ -12,6 +12,7 @@ from cerec.data.synthetic import checkerboard
 from cerec.errors import ConfigError
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
+from cerec.recommend.compared.chunks import hidden_sums
 from cerec.recommend.compared.neumf import AUTHORS, NeuMF, NeuMFConfig
 from cerec.recommend.negatives import Uniform
 
@@ -134,3 +135,12 @@ def test_settings_are_checked() -> None:
         NeuMFConfig(layers=(7, 3))
     with pytest.raises(ConfigError, match="learning_rate"):
         NeuMFConfig(learning_rate=0.0)
+
+
+def test_hidden_sums_are_a_hidden_layer() -> None:
+    rng = np.random.default_rng(0)
+    near, far, weight = (
+        rng.standard_normal(s).astype(np.float32) for s in ((3, 5), (5, 700), (5,))
+    )
+    wanted = np.maximum(near[:, :, None] + far, 0).transpose(0, 2, 1) @ weight
+    assert hidden_sums(near, far, weight) == pytest.approx(wanted, abs=1e-4)

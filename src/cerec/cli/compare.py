@@ -28,7 +28,7 @@ def compare(
     epochs: Annotated[int, typer.Option(help="Epochs of a fit, at most.")] = 300,
     every: Annotated[int, typer.Option(help="Epochs between two looks at validation.")] = 3,
     patience: Annotated[int, typer.Option(help="Looks without a better number.")] = 5,
-    seconds: Annotated[float | None, typer.Option(help="Time of a fit, at most.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="CPU time of a fit, at most.")] = None,
     valid_users: Annotated[int, typer.Option(help="Users validation is measured on.")] = 5000,
     search: Annotated[
         Path | None, typer.Option(help="Folder of search spaces of one's own.")

@@ -23,13 +23,15 @@ from cerec.graph.encoders import EncoderConfig
 from cerec.ragged import Ragged
 from cerec.recommend import lines
 from cerec.recommend.base import NegativeSampler, Recommender, Rows
-from cerec.recommend.compared.chunks import top_lists
+from cerec.recommend.compared.chunks import take, top_lists, top_lists_of
 from cerec.recommend.compared.registry import SYSTEMS, Material, System
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.context import lists_of
+from cerec.recommend.lines import ItemItem
 from cerec.recommend.models import build
 from cerec.recommend.negatives import DNS, Uniform
 from cerec.recommend.scorer import Scorer
+from cerec.recommend.topk import top_k_all
 from cerec.rng import generator
 from cerec.training.loop import Row, TrainConfig, Trainer
 from cerec.training.recommender import FitConfig, fit_recommender
@@ -47,8 +49,10 @@ class Lists(Protocol):
 def _of_scorer(
     scorer: Scorer, known: Ragged, k: int, users: NDArray[np.integer] | None = None
 ) -> Rows:
-    every = lists_of(scorer, known, k)
-    return every if users is None else every[users]
+    if users is None:
+        return lists_of(scorer, known, k)
+    some = scorer.user[users], scorer.item, take(known, users), min(k, scorer.n_items)
+    return top_k_all(*some) if scorer.matrix is None else lists_of(scorer, known, k)[users]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,16 @@ class Fitted:
     timed_out: bool = False
 
 
-Fit = Callable[[Mapping[str, Any], Material, FitConfig, Callable[[Lists], float]], Fitted]
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """One fit: what a contender is given."""
+
+    params: Mapping[str, Any]
+    """Settings; the others keep their defaults."""
+    material: Material
+    budget: FitConfig
+    validate: Callable[[Lists], float]
+    """The validation number of given lists, to be raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +83,7 @@ class Contender:
     """A row of the table."""
 
     title: str
-    fit: Fit
-    """Settings, material, how long, and the validation number of given lists -> the fitted."""
+    fit: Callable[[Task], Fitted]
     seeded: bool = True
     """False when nothing is drawn at random: one seed tells all."""
     note: str = ""
@@ -86,34 +98,23 @@ def settings(kind: type, params: Mapping[str, Any], where: str) -> Any:
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in params.items()})
 
 
-def _learn(
-    model: Recommender,
-    material: Material,
-    negatives: NegativeSampler,
-    fit: FitConfig,
-    validate: Callable[[Lists], float],
-) -> Fitted:
+def _learn(task: Task, model: Recommender, negatives: NegativeSampler) -> Fitted:
     made = fit_recommender(
         model,
-        material.known,
+        task.material.known,
         negatives,
-        lambda m: validate(partial(top_lists, m)),
-        fit,
-        rng=generator(material.seed, "compare/fit"),
+        lambda m: task.validate(partial(top_lists, m)),
+        task.budget,
+        rng=generator(task.material.seed, "compare/fit"),
     )
     last = made.looks[-1].epoch if made.looks else 0
     return Fitted(partial(top_lists, model), last, made.best.epoch, made.timed_out)
 
 
 def _system(system: System) -> Contender:
-    def fit(
-        params: Mapping[str, Any],
-        material: Material,
-        budget: FitConfig,
-        validate: Callable[[Lists], float],
-    ) -> Fitted:
-        config = settings(system.config, params, system.title)
-        return _learn(system.make(config, material), material, Uniform(), budget, validate)
+    def fit(task: Task) -> Fitted:
+        config = settings(system.config, task.params, system.title)
+        return _learn(task, system.make(config, task.material), Uniform())
 
     return Contender(system.title, fit, note=system.note)
 
@@ -121,34 +122,26 @@ def _system(system: System) -> Contender:
 def _own(title: str, fixed: Mapping[str, Any]) -> Contender:
     """One of our recommenders without counterfactuals; `dns` > 1 draws hard negatives."""
 
-    def fit(
-        params: Mapping[str, Any],
-        material: Material,
-        budget: FitConfig,
-        validate: Callable[[Lists], float],
-    ) -> Fitted:
-        table = {**fixed, **params}
+    def fit(task: Task) -> Fitted:
+        table = {**fixed, **task.params}
         candidates = table.pop("dns", 1)
-        config = settings(RecommenderConfig, table, title)
-        model = build(config, material.known, material.facts, seed=material.seed)
-        negatives: NegativeSampler = Uniform() if candidates == 1 else DNS(candidates)
-        return _learn(model, material, negatives, budget, validate)
+        config, m = settings(RecommenderConfig, table, title), task.material
+        model = build(config, m.known, m.facts, seed=m.seed)
+        return _learn(task, model, Uniform() if candidates == 1 else DNS(candidates))
 
     return Contender(title, fit)
 
 
-def _line(title: str, make: Callable[..., Scorer], *, seeded: bool = False) -> Contender:
-    def fit(
-        params: Mapping[str, Any],
-        material: Material,
-        budget: FitConfig,
-        validate: Callable[[Lists], float],
-    ) -> Fitted:
-        del budget, validate
-        seed = {"seed": material.seed} if seeded else {}
-        n_items = len(material.facts.of_item)
-        scorer = make(material.known, n_items, material.facts.n_values, **params, **seed)
-        return Fitted(partial(_of_scorer, scorer), 0, 0)
+def _line(title: str, make: Callable[..., Scorer | ItemItem], *, seeded: bool = False) -> Contender:
+    """A reference line, which has no epochs."""
+
+    def fit(task: Task) -> Fitted:
+        m = task.material
+        seed = {"seed": m.seed} if seeded else {}
+        made = make(m.known, len(m.facts.of_item), **task.params, **seed)
+        if isinstance(made, ItemItem):
+            return Fitted(partial(top_lists_of, made), 0, 0)
+        return Fitted(partial(_of_scorer, made), 0, 0)
 
     return Contender(title, fit, seeded=seeded)
 
@@ -164,37 +157,27 @@ _PARTS = {
 def _cerec(title: str, fixed: Mapping[str, Any]) -> Contender:
     """Co-training; settings are `part.name`, a bare name is one of the recommender's."""
 
-    def fit(
-        params: Mapping[str, Any],
-        material: Material,
-        budget: FitConfig,
-        validate: Callable[[Lists], float],
-    ) -> Fitted:
+    def fit(task: Task) -> Fitted:
         tables: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
-        for name, value in {**fixed, **params}.items():
+        for name, value in {**fixed, **task.params}.items():
             part, _, key = name.rpartition(".")
             tables.setdefault(part or "recommender", {})[key] = value
         if set(tables) - set(_PARTS):
             raise ConfigError(f"{title}: settings are of {', '.join(_PARTS)}, got {list(tables)}")
         made = {part: settings(kind, tables[part], title) for part, kind in _PARTS.items()}
-        return _co_train(made, material, budget, validate)
+        return _co_train(task, made)
 
     return Contender(title, fit)
 
 
-def _co_train(
-    made: Mapping[str, Any],
-    material: Material,
-    budget: FitConfig,
-    validate: Callable[[Lists], float],
-) -> Fitted:
-    m = material
+def _co_train(task: Task, made: Mapping[str, Any]) -> Fitted:
+    m, budget = task.material, task.budget
     model = build(made["recommender"], m.known, m.facts, seed=m.seed)
     agent = WalkAgent(made["agent"], made["encoder"], m.graph, m.facts, seed=m.seed)
-    started = time.perf_counter()
+    started = time.process_time()
 
     def stop_in_time(row: Row) -> None:
-        late = budget.seconds is not None and time.perf_counter() - started > budget.seconds
+        late = budget.seconds is not None and time.process_time() - started > budget.seconds
         if late and "ndcg@20" in row:
             raise KeyboardInterrupt  # the loop then ends in its best state, as on Ctrl-C
 
@@ -212,7 +195,7 @@ def _co_train(
         ),
         signals=made["signals"],
         seed=m.seed,
-        validate=lambda scorer: {"ndcg@20": validate(partial(_of_scorer, scorer))},
+        validate=lambda scorer: {"ndcg@20": task.validate(partial(_of_scorer, scorer))},
         watchers=[stop_in_time],
     )
     finished = trainer.run()
@@ -223,8 +206,8 @@ def _co_train(
 
 CONTENDERS: Mapping[str, Contender] = {
     "popularity": _line("Popularity", lines.popularity),
-    "itemknn": _line("Item-kNN", lines.itemknn),
-    "ease": _line("EASE", lines.ease),
+    "itemknn": _line("Item-kNN", lines.itemknn_weights),
+    "ease": _line("EASE", lines.ease_weights),
     "ials": _line("iALS", lines.ials, seeded=True),
     "bpr": _own("BPR-MF", {"model": "bpr", "vectors": "id"}),
     "dns": _own("BPR-MF, DNS", {"model": "bpr", "vectors": "id", "dns": 4}),

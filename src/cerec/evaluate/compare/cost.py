@@ -1,4 +1,4 @@
-"""What a piece of work takes: wall time and peak memory."""
+"""What a piece of work takes: wall time, CPU time and peak memory."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ _CLEAR, _STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 
 class Meter:
-    """`with Meter() as meter: ...`, then `seconds` and `peak_mb` of the block.
+    """`with Meter() as meter: ...`, then `seconds`, `cpu_seconds` and `peak_mb` of the block.
 
     On Linux the peak of resident memory is counted from the start of the block; elsewhere it is
     that of the process so far.
     """
 
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     peak_mb: float = 0.0
 
     def __enter__(self) -> Meter:
         with contextlib.suppress(OSError):  # not Linux, or not allowed
             _CLEAR.write_text("5")  # forget the peak so far
-        self._started = time.perf_counter()
+        self._started, self._cpu = time.perf_counter(), time.process_time()
         return self
 
     def __exit__(
@@ -34,6 +35,7 @@ class Meter:
         trace: TracebackType | None,
     ) -> None:
         self.seconds = time.perf_counter() - self._started
+        self.cpu_seconds = time.process_time() - self._cpu
         self.peak_mb = _peak_mb()
 
 

@@ -1,10 +1,10 @@
 """The grid: for every contender the same number of trials, then its best settings on every seed.
 
 Trials learn from train with the first seed and are judged on validation alone. The settings with
-the best validation number are then learned anew with every seed and measured on test, once, with
-train and validation items left out of the lists. Each finished cell is a JSON file named after
-everything it depends on: a grid that was stopped goes on where it was, and one with more models or
-seeds computes only what is new.
+the best validation number are then learned with every seed (the winning trial is the fit of the
+first) and measured on test, once, with train and validation items left out of the lists. Each
+finished cell is a JSON file named after everything it depends on: a grid that was stopped goes on
+where it was, and one with more models or seeds computes only what is new.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import polars as pl
 from cerec.data.dataset import Dataset
 from cerec.data.split import Split
 from cerec.errors import CerecError, ConfigError
-from cerec.evaluate.compare.contenders import Contender, Lists, contender
+from cerec.evaluate.compare.contenders import Fitted, Lists, Task, contender
 from cerec.evaluate.compare.cost import Meter
 from cerec.evaluate.compare.space import SPACES, Params, Search, plain, read_space
 from cerec.evaluate.ranking import METRICS, PerUser, beyond_accuracy, mean, per_user
@@ -83,6 +83,7 @@ class Cell:
     best_epoch: int = 0
     timed_out: bool = False
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     peak_mb: float = 0.0
 
 
@@ -111,6 +112,7 @@ class Grid:
         self._spaces = {n: read_space(plan.search, n) for n in plan.models if plan.trials > 1}
         self._facts, self._graph = Facts.build(data), Ckg.build(data, parts.train)
         self._on_cell = on_cell
+        self._winner: tuple[Cell, Fitted] | None = None
         judges = np.flatnonzero(parts.valid.counts)
         if len(judges) > plan.valid_users:
             rng = generator(0, "compare/judges")
@@ -137,12 +139,14 @@ class Grid:
         return [cell for name in self.plan.models for cell in self._model(name)]
 
     def _model(self, name: str) -> Iterator[Cell]:
+        self._winner = None
         trials = list(self._tune(name)) if self._trials(name) else []
         yield from trials
         found = [(cell.valid, cell.params) for cell in trials if cell.valid is not None]
         best = max(found, key=lambda pair: pair[0])[1] if found else {}
         for seed in range(self._seeds(name)):
             yield self._cell(name, "seed", best, seed)
+            self._winner = None
 
     def _tune(self, name: str) -> Iterator[Cell]:
         yield self._cell(name, "trial", {}, 0)
@@ -164,31 +168,49 @@ class Grid:
         if known:
             cell = Cell(**read_json(path))
         else:
-            cell = self._compute(contender(name), Cell(name, kind, params, seed, key))
+            cell = self._compute(Cell(name, kind, params, seed, key))
             write_json(path, asdict(cell))
         if self._on_cell is not None:
             self._on_cell(cell, known)
         return cell
 
-    def _compute(self, entry: Contender, cell: Cell) -> Cell:
+    def _compute(self, cell: Cell) -> Cell:
+        kept = self._winner
+        fitted: Fitted | None
+        if kept is not None and cell.kind == "seed" and kept[0].params == cell.params:
+            done, fitted = kept
+            cell = _with(done, kind="seed", key=cell.key)
+        else:
+            cell, fitted = self._fit(cell)
+        if fitted is None:
+            return cell
+        if cell.kind == "seed":
+            return _with(cell, test=self._test(fitted.lists, cell.key))
+        if kept is None or (cell.valid or 0.0) > (kept[0].valid or 0.0):
+            self._winner = cell, fitted
+        return cell
+
+    def _fit(self, cell: Cell) -> tuple[Cell, Fitted | None]:
+        """The cell with what validation said and what it took; no Fitted when it was refused."""
         material = Material(self._parts.train, self._facts, self._graph, cell.seed)
+        task = Task(cell.params, material, self.plan.fit, self._validate)
         try:
             with Meter() as meter:
-                fitted = entry.fit(cell.params, material, self.plan.fit, self._validate)
+                fitted = contender(cell.model).fit(task)
                 valid = self._validate(fitted.lists)
         except CerecError as error:  # too large for it, or settings that do not go together
-            return _with(cell, error=str(error))
-        test = self._test(fitted.lists, cell.key) if cell.kind == "seed" else {}
-        return _with(
+            return _with(cell, error=str(error)), None
+        done = _with(
             cell,
             valid=valid,
-            test=test,
             epochs=fitted.epochs,
             best_epoch=fitted.best_epoch,
             timed_out=fitted.timed_out,
             seconds=round(meter.seconds, 3),
+            cpu_seconds=round(meter.cpu_seconds, 3),
             peak_mb=round(meter.peak_mb, 1),
         )
+        return done, fitted
 
     def _validate(self, lists: Lists) -> float:
         """NDCG@20 on validation."""

@@ -18,6 +18,7 @@ from cerec.evaluate.statistics import bootstrap, holm, signed_rank, spread
 
 SHOWN = ("recall", "ndcg", "hr")
 """The metrics of the paper's table."""
+COST = ("seeds", "trials", "seconds", "cpu_seconds", "peak_mb", "error")
 _TITLES = {"recall": "Recall", "ndcg": "NDCG", "hr": "HR", "precision": "Precision"}
 
 
@@ -57,6 +58,7 @@ class Line:
     """Fits that ended by the clock."""
     seconds: float = 0.0
     """Mean wall time of a fit."""
+    cpu_seconds: float = 0.0
     peak_mb: float = 0.0
     """Largest memory of a fit."""
     epochs: float = 0.0
@@ -127,6 +129,7 @@ def _line(
         sum(cell.kind == "trial" for cell in mine),
         sum(cell.timed_out for cell in mine),
         float(np.mean([cell.seconds for cell in done])),
+        float(np.mean([cell.cpu_seconds for cell in done])),
         max(cell.peak_mb for cell in mine),
         float(np.mean([cell.epochs for cell in done])),
     )
@@ -164,9 +167,10 @@ def to_csv(lines: Sequence[Line]) -> str:
     out = io.StringIO()
     names = ("mean", "sd", "low", "high", "p", "effect")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["model", "metric", *names, "seeds", "trials", "seconds", "peak_mb", "error"])
+    writer.writerow(["model", "metric", *names, *COST])
     for line in lines:
-        cost = [line.seeds, line.trials, f"{line.seconds:.3f}", f"{line.peak_mb:.1f}", line.error]
+        cost = [line.seeds, line.trials, f"{line.seconds:.3f}", f"{line.cpu_seconds:.3f}"]
+        cost += [f"{line.peak_mb:.1f}", line.error]
         if line.error:
             writer.writerow([line.model, "", *[""] * len(names), *cost])
         for metric, figure in line.figures.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol, runtime_checkable
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,14 +44,28 @@ def top_lists(
 
     `known` has a row for every user of the model.
     """
-    who = np.arange(len(known)) if users is None else np.asarray(users)
-    known = known if users is None else take(known, who)
+    if isinstance(model, Unfactored):
+        return top_lists_of(model, known, k, users)
     user, item = model.factors()
-    if not isinstance(model, Unfactored):
-        return top_k_all(user[who], item, known, k)
-    out = np.empty((len(who), k), np.int32)
-    for span in spans(len(who), 4 * len(item)):
-        out[span] = top_k_matrix(model.scores(who[span]), take(known, span), k)
+    if users is None:
+        return top_k_all(user, item, known, k)
+    return top_k_all(user[users], item, take(known, users), k)
+
+
+def top_lists_of(
+    model: Unfactored, known: Ragged, k: int, users: NDArray[np.integer] | None = None
+) -> Rows:
+    """`top_lists` by scores alone, those of a few users at a time."""
+    who = np.arange(len(known)) if users is None else np.asarray(users)
+    out = np.full((len(who), k), -1, np.int32)
+    first, size = 0, 16
+    while first < len(who):
+        part = who[first : first + size]
+        scores = model.scores(part)
+        lists = top_k_matrix(scores, take(known, part), min(k, scores.shape[1]))
+        out[first : first + len(part), : lists.shape[1]] = lists
+        first += len(part)
+        size = max(16, _CHUNK_BYTES // (4 * max(scores.shape[1], 1)))
     return out
 
 
@@ -86,3 +101,28 @@ def matrix_scorer(model: Unfactored, user: Vectors, item: Vectors, facts: Facts)
         matrix[users] = model.scores(users)
     effect = np.zeros((facts.n_values, 1), np.float32)
     return Scorer(user, item, effect, np.zeros((n_users, 1), np.float32), "sum", matrix)
+
+
+_BLOCK = 512  # items whose sums stay in the first cache
+
+
+@numba.njit(
+    cache=True, error_model="numpy", nogil=True, parallel=True, fastmath={"reassoc", "contract"}
+)
+def hidden_sums(near: Vectors, far: Vectors, weight: Vectors) -> Vectors:
+    """(B, I): weight . ReLU(near_b + far_i), for `near` (B, h) and `far` (h, I).
+
+    The one hidden layer of a perceptron on a user and an item, whose first product was made for
+    both apart; the (B, I, h) tensor is never stored.
+    """
+    n, width = len(near), far.shape[1]
+    out = np.zeros((n, width), np.float32)
+    for b in numba.prange(n):
+        for first in range(0, width, _BLOCK):
+            row = out[b, first : first + _BLOCK]
+            for k in range(len(weight)):
+                shift, w = near[b, k], weight[k]
+                part = far[k, first : first + _BLOCK]
+                for i in range(len(row)):
+                    row[i] += w * max(part[i] + shift, np.float32(0))
+    return out

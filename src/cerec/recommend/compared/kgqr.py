@@ -28,7 +28,7 @@ from cerec.graph.facts import Facts
 from cerec.graph.warmstart import link_table
 from cerec.ragged import Ragged
 from cerec.recommend.base import NegativeSampler, Rows, SwapSampler, Vectors
-from cerec.recommend.compared.chunks import matrix_scorer, spans
+from cerec.recommend.compared.chunks import hidden_sums, matrix_scorer
 from cerec.recommend.compared.kgqr_episodes import (
     Candidates,
     Episodes,
@@ -251,11 +251,11 @@ class KGQR:
     @torch.no_grad()
     def scores(self, users: NDArray[np.integer]) -> Vectors:
         """(B, I) advantage of every item in the user's state, which orders items as Q does."""
-        state = self.user_states(users)
-        item = self.encoder.entity[: self.encoder.n_items]
-        wide = 4 * self.encoder.n_items * self.config.hidden
-        parts = [array(self.head.advantage(state[p], item)) for p in spans(len(users), wide)]
-        return np.concatenate(parts) if parts else np.empty((0, len(item)), np.float32)
+        near = self.head.by_state(F.relu(self.head.front(self.user_states(users))))
+        far = self.encoder.entity[: self.encoder.n_items] @ self.head.by_item
+        weight = array(self.head.advantage_out.weight)[0]
+        sums = hidden_sums(array(near), np.ascontiguousarray(array(far).T), weight)
+        return sums + array(self.head.advantage_out.bias)
 
     @torch.no_grad()
     def factors(self) -> tuple[Vectors, Vectors]:

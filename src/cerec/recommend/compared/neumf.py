@@ -25,7 +25,7 @@ from cerec.errors import ConfigError
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
-from cerec.recommend.compared.chunks import lists_for, matrix_scorer, spans
+from cerec.recommend.compared.chunks import hidden_sums, lists_for, matrix_scorer, spans
 from cerec.recommend.compared.weights import (
     State,
     adam,
@@ -126,8 +126,12 @@ class NeuMFNet(nn.Module):
             first, second = self.mlp_out.weight.split(p.shape[1], dim=1)
             return out + (p @ first.T + self.mlp_out.bias) + (q @ second.T).T
         first, second = self.layers[0].weight.split(p.shape[1], dim=1)  # type: ignore[operator]
-        pairs = (p @ first.T + self.layers[0].bias)[:, None, :] + (q @ second.T)[None]
-        z = pairs.relu_()  # (B, I, layers[1])
+        near, far = p @ first.T + self.layers[0].bias, q @ second.T
+        if len(self.layers) == 1:
+            weight = array(self.mlp_out.weight)[0]
+            sums = hidden_sums(array(near), np.ascontiguousarray(array(far).T), weight)
+            return out.add_(torch.from_numpy(sums)).add_(self.mlp_out.bias)
+        z = (near[:, None, :] + far[None]).relu_()  # (B, I, layers[1])
         for layer in self.layers[1:]:
             z = layer(z).relu_()
         out += self.mlp_out(z)[:, :, 0]
@@ -205,7 +209,7 @@ class NeuMF:
 
     def scores(self, users: NDArray[np.integer]) -> Vectors:
         """(B, I) logits of every item."""
-        widest = max((*self.config.layers[1:], 1))
+        widest = max(self.config.layers[1:]) if len(self.config.layers) > 2 else 1
         n_items = len(self.net.gmf_item)
         parts = [
             array(self.net.all_items(rows(users[part]), self.phase_of(self._epochs - 1)))
