@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
 from cerec.data.ids import IdTable
-from cerec.explain.explanation import Change, Explanation, FoundBy, Named, Step
+from cerec.explain.explanation import Change, Explanation, FoundBy, Named, Step, filled
 from cerec.explain.proposer import walk_to
 from cerec.explain.verifier import Outcome, Task
 from cerec.explain.wording import sentence
@@ -36,9 +34,8 @@ class Assembler:
         path: NDArray[np.int32] | None = None,
         similarity: float | None = None,
         bound: int | None = None,
-        seconds: float = 0.0,
     ) -> Explanation:
-        """The explanation; `path` is the proposer's walk, the shortest one stands in for none."""
+        """The explanation, without `seconds`; the shortest walk stands in for no `path`."""
         data, j = self._data, outcome.candidate
         if j is not None and (path is None or len(path) == 0):
             path = walk_to(self._facts, task.item, j)
@@ -58,7 +55,7 @@ class Assembler:
             cutoff=outcome.cutoff,
             certificate=outcome.certificate,
             text="",
-            seconds=seconds,
+            seconds=0.0,
             question=task.question,
             names=self._names(user, task.item, outcome),
             target=() if j is None else self._target(task.item, j),
@@ -67,7 +64,7 @@ class Assembler:
             bound=bound,
             fidelity=self._fidelity,
         )
-        return replace(bare, text=sentence(bare))
+        return filled(bare, text=sentence(bare))
 
     def _changes(self, item: int, outcome: Outcome) -> tuple[Change, ...]:
         if outcome.before is None or outcome.after is None:

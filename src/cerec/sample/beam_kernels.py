@@ -33,7 +33,7 @@ class Behind(NamedTuple):
 
     group: Long
     """(A,) number of the user and list an entry was made for."""
-    count: Int
+    kept: Int
     """(A,) items kept, at most W."""
     item: Int
     """(A, W) by falling log-probability, the first of equals first."""
@@ -208,7 +208,7 @@ def _keep(
             to -= 1
         items[to], log_p[to] = far.indices[lo + j], value
         kept = min(kept + 1, width)
-    behind.count[attribute], behind.group[attribute] = kept, group
+    behind.kept[attribute], behind.group[attribute] = kept, group
 
 
 @numba.njit(**_JIT)
@@ -223,7 +223,7 @@ def _enter_kept(
     n_touched: int,
 ) -> int:
     """Enter the likeliest items behind one attribute; returns how many the level has reached."""
-    for j in range(behind.count[attribute]):
+    for j in range(behind.kept[attribute]):
         x, value = behind.item[attribute, j], base + behind.log_p[attribute, j]
         if best[x] == -np.inf:
             touched[n_touched] = x
