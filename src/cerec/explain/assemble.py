@@ -34,8 +34,9 @@ class Assembler:
         path: NDArray[np.int32] | None = None,
         similarity: float | None = None,
         bound: int | None = None,
+        seconds: float = 0.0,
     ) -> Explanation:
-        """The explanation, without `seconds`; the shortest walk stands in for no `path`."""
+        """The explanation; `path` is the proposer's walk, the shortest one stands in for none."""
         data, j = self._data, outcome.candidate
         if j is not None and (path is None or len(path) == 0):
             path = walk_to(self._facts, task.item, j)
@@ -55,7 +56,7 @@ class Assembler:
             cutoff=outcome.cutoff,
             certificate=outcome.certificate,
             text="",
-            seconds=0.0,
+            seconds=seconds,
             question=task.question,
             names=self._names(user, task.item, outcome),
             target=() if j is None else self._target(task.item, j),
