@@ -4,13 +4,14 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
-.PHONY: help setup demo test test-slow test-browser check format lint types docs bench cover clean
+.PHONY: help setup demo reproduce test test-slow test-browser check format lint types docs bench cover clean
 
 help:
 	@echo "make demo          set up, generate a small world, train, explain (about two minutes warm)"
 	@echo "make test          set up and run the test suite"
 	@echo "make test-slow     the tests that train for long; with CEREC_DATA=folder also those on real data"
 	@echo "make test-browser  the page in a real Chromium (installs Debian's chromium when missing)"
+	@echo "make reproduce     the paper's tables and figures on a small world (a few minutes)"
 	@echo "make check         lint, types, layers, docs: what a commit must pass beside the tests"
 	@echo "make bench         the benchmarks, ratios against named alternatives"
 	@echo "make docs          the documentation site in docs/_build/html"
@@ -34,6 +35,9 @@ $(VENV)/.browser: $(VENV)/.test
 
 demo: $(VENV)/.base
 	@$(BIN)/cerec demo
+
+reproduce: $(VENV)/.base
+	@$(BIN)/cerec reproduce all --quick
 
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest -m "not slow and not data and not browser" -n auto

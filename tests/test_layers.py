@@ -53,6 +53,15 @@ def test_stage_imports_only_earlier_stages(path: Path) -> None:
     assert imported(path) <= allowed
 
 
+def test_only_the_command_line_imports_the_experiments() -> None:
+    """`reproduce` stands on top: it may use everything but the command line."""
+    inside = files("reproduce")
+    assert inside
+    assert all("cli" not in imported(path) for path in inside)
+    others = [p for p in SOURCE.rglob("*.py") if p not in inside and p.parent.name != "cli"]
+    assert not [p for p in others if "reproduce" in imported(p)]
+
+
 def test_no_file_is_over_300_lines() -> None:
     lines = {str(p.relative_to(SOURCE)): p.read_text().count("\n") for p in SOURCE.rglob("*.py")}
     assert not {name: n for name, n in lines.items() if n > 300}

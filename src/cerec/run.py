@@ -105,6 +105,8 @@ class Run:
                 self.ckg,
                 slope=self.config.encoder.slope,
                 depth=self.config.agent.depth,
+                uniform_attribute=self.config.agent.attribute_step == "uniform",
+                uniform_item=self.config.agent.item_step == "uniform",
             )
         return Explainer(
             self.data,
@@ -234,11 +236,6 @@ def open_run(folder: str | Path) -> Run:
         history=read_history(path / "history.csv"),
         meta=facts["meta"],
     )
-
-
-def open_explainer(folder: Path) -> Explainer:
-    """The explainer of the run in a folder, for processes that share a large batch."""
-    return open_run(folder).explainer
 
 
 def _positive(k: int) -> int:

@@ -43,7 +43,7 @@ def compare(
     format: Annotated[str | None, typer.Option(help="kgat, recbole or tables.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
-    """Compare systems on one split: equal tuning by validation, then test, over several seeds.
+    """Compare systems: one split, equal tuning on validation, several seeds.
 
     Finished cells are kept in the folder: a comparison that was stopped goes on with the same
     command, and one with more models or seeds computes only what is new.

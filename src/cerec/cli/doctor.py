@@ -38,7 +38,7 @@ OPTIONAL = {
 
 
 def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Show versions, threads, memory and optional parts, and run a short self-test.
+    """Show versions, threads, memory, optional parts; run a self-test.
 
     Example: cerec doctor
     """

@@ -15,6 +15,7 @@ from cerec.cli.data import app as data_app
 from cerec.cli.demo import demo
 from cerec.cli.doctor import doctor
 from cerec.cli.explain import explain, what_if
+from cerec.cli.reproduce import reproduce
 from cerec.cli.serve import report, serve
 from cerec.cli.train import evaluate, recommend, train
 from cerec.errors import CerecError
@@ -60,6 +61,7 @@ app.command()(explain)
 app.command("what-if")(what_if)
 app.command()(evaluate)
 app.command()(compare)
+app.command()(reproduce)
 app.command()(serve)
 app.command()(report)
 app.command()(doctor)

@@ -71,7 +71,7 @@ def report(
     items: Annotated[int, typer.Option(help="Items explained for each.", min=1, max=50)] = 4,
     k: Annotated[int, typer.Option("-k", help="Length of the lists.", min=1, max=200)] = 20,
 ) -> None:
-    """Write the run and a few explained people as one HTML file, to mail to a colleague.
+    """Write the run and a few explained people as one HTML file to mail.
 
     Example: cerec report runs/demo --out report.html
     """

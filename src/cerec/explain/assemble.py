@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
 from cerec.data.ids import IdTable
-from cerec.explain.explanation import Change, Explanation, FoundBy, Named, Step, filled
+from cerec.explain.explanation import Change, Explanation, FoundBy, Named, Step
 from cerec.explain.proposer import walk_to
 from cerec.explain.verifier import Outcome, Task
 from cerec.explain.wording import sentence
@@ -65,7 +67,7 @@ class Assembler:
             bound=bound,
             fidelity=self._fidelity,
         )
-        return filled(bare, text=sentence(bare))
+        return replace(bare, text=sentence(bare))
 
     def _changes(self, item: int, outcome: Outcome) -> tuple[Change, ...]:
         if outcome.before is None or outcome.after is None:

@@ -66,9 +66,9 @@ class Explainer:
             else GeneralVerifier(facts, scorer, self._score)
         )
         assembler = Assembler(data, facts, scorer.fidelity if rescore is None else None)
-        self._answerer = Answerer(
-            assembler, verifier, proposer or neighbours, neighbours, unit, width
-        )
+        self.proposer: Proposer = proposer or neighbours
+        """Who names the candidates that are tried first."""
+        self._answerer = Answerer(assembler, verifier, self.proposer, neighbours, unit, width)
 
     def explain(
         self, user: object, item: object = None, *, why_not: object = None, **options: Any
@@ -189,10 +189,6 @@ class Explainer:
 
         chunks = _chunks(rows, self._users_per_chunk())
         workers = kernel_threads()
-        if workers == 1:
-            for chunk in chunks:
-                yield from work(chunk)
-            return
         with ThreadPoolExecutor(workers) as pool:
             running: deque[Future[list[Explanation]]] = deque(
                 pool.submit(work, chunk) for chunk in islice(chunks, 2 * workers)

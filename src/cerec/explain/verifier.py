@@ -176,13 +176,9 @@ class Verifier:
         rank = standing.rank(task.item, score)
         if (rank <= task.k) == (task.question == "why"):
             return problem.outcome
-        known = problem.outcome
-        return Outcome(
+        return replace(
+            problem.outcome,
             status="verified",
-            rank_before=known.rank_before,
-            score_before=known.score_before,
-            replacement=known.replacement,
-            cutoff=known.cutoff,
             candidate=candidate,
             before=before,
             after=after,

@@ -1,0 +1,59 @@
+"""Encoder, sampler, reward, negatives: one changed at a time."""
+
+from __future__ import annotations
+
+from cerec.reproduce.pages import explained
+from cerec.reproduce.pages.parts import by_variant, figures_on_test, over_seeds, title_of
+from cerec.reproduce.plan import Table
+from cerec.reproduce.store import Results
+from cerec.reproduce.text import Block, Grid
+
+
+def blocks(results: Results) -> list[Block]:
+    """One table of agents, one of recommenders."""
+    out: list[Block] = [
+        "One thing is changed at a time; the default is *encoder: sage* with attention in both "
+        "steps and both halves of the reward.",
+        "## Encoder, sampler, reward",
+    ]
+    rows = []
+    for (name, variant), seeds in by_variant(results.of("agent")).items():
+        cells = [
+            over_seeds(seeds, lambda f: f["history"][-1]["cosine"], 2),
+            over_seeds(seeds, _of_the_best, 0),
+        ]
+        ahead = f"{title_of(results, name)}, {variant}"
+        rows.append([ahead, str(len(seeds)), *cells, *explained.row(seeds)])
+    if rows:
+        out.append(
+            Grid(
+                "Agents on one finished recommender. *Step*: reward of the best of a beam of 8, in "
+                "per cent of the best over all items (by the reward of that row, which is not the "
+                "same in all). " + explained.NOTE,
+                ["", "seeds", "item cosines", "step", *explained.HEAD],
+                rows,
+            )
+        )
+    out.append("## Negatives")
+    rows = []
+    for (name, variant), seeds in by_variant(results.of("negatives")).items():
+        cells = figures_on_test(seeds)
+        cells += [over_seeds(seeds, lambda f: f["best_epoch"], 0)]
+        cells += [over_seeds(seeds, lambda f: f["train_seconds"], 0)]
+        rows.append([f"{title_of(results, name)}, {variant}", str(len(seeds)), *cells])
+    if rows:
+        out.append(
+            Grid(
+                "What the recommender learns from; one learning rate and l2 for all rows, so read "
+                "[the tuned comparison](helps.md) for the differences that are small.",
+                ["", "seeds", "recall@20", "ndcg@20", "hr@20", "best epoch", "seconds"],
+                rows,
+            )
+        )
+    return out
+
+
+def _of_the_best(found: Table) -> float:
+    steps = found["steps"]
+    beam = next(row for name, row in steps.items() if "beam" in name)
+    return float(100 * beam["reward"] / steps["all items tried"]["reward"])

@@ -1,0 +1,85 @@
+"""Cumulative reward, and the reward of a step beside the best there is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cerec.reproduce.chart import Series, line_chart
+from cerec.reproduce.pages.parts import title_of
+from cerec.reproduce.store import Result, Results
+from cerec.reproduce.text import Block, Grid, Picture, percent
+
+
+def blocks(results: Results) -> list[Block]:
+    """The curves, their ends, and the comparison with all items tried."""
+    found = results.of("agent")
+    first = [r for r in found if r.cell.seed == 0 and r.found["history"]]
+    out: list[Block] = [
+        "The agent learns by REINFORCE against a finished recommender. A step earns 1 when the "
+        "item it reaches would not make the list, and the cosine of the two items: at the most 2. "
+        "*Paper's letter* compares the vectors of the moment, which the agent can move until it "
+        "is pleased, from a random table: the reward rises for that reason, the entropy falls to "
+        "nothing and items look alike. The default compares the vectors it started from.",
+        "## Cumulative reward",
+    ]
+    if first:
+        curves = [
+            Series(
+                f"{title_of(results, r.cell.set)}, {r.cell.variant}",
+                list(range(1, len(r.found["history"]) + 1)),
+                [row["cumulative"] for row in r.found["history"]],
+            )
+            for r in first
+        ]
+        chart = line_chart(curves, "policy epoch", "discounted reward of a walk")
+        out.append(Picture("reward", "Cumulative reward by epoch", chart))
+        out.append(_ends(results, first))
+    out += [step for r in first if r.cell.variant == "default" for step in _steps(results, r)]
+    return out
+
+
+def _ends(results: Results, found: list[Result]) -> Grid:
+    rows = []
+    for r in found:
+        a, b = r.found["history"][0], r.found["history"][-1]
+        seconds = float(np.median([row["seconds"] for row in r.found["history"]]))
+        rows.append(
+            [
+                f"{title_of(results, r.cell.set)}, {r.cell.variant}",
+                str(len(r.found["history"])),
+                f"{a['cumulative']:.3f} → {b['cumulative']:.3f}",
+                f"{b['reward_var']:.3f}",
+                f"{a['entropy']:.2f} → {b['entropy']:.2f}",
+                f"{b['cosine']:.2f} ± {b['spread']:.2f}",
+                f"{seconds:.1f}",
+            ]
+        )
+    head = ["", "epochs", "reward of a walk", "variance of a step", "entropy of a step"]
+    head += ["item cosines", "seconds an epoch"]
+    return Grid("First and last epoch.", head, rows)
+
+
+def _steps(results: Results, result: Result) -> list[Block]:
+    steps = result.found.get("steps")
+    if not steps:
+        return []
+    best = steps["all items tried"]["reward"]
+    rows = [
+        [
+            name,
+            f"{row['reward']:.3f}",
+            percent(row["reward"] / best, 0),
+            f"{row['us_per_state']:.0f}",
+        ]
+        for name, row in steps.items()
+    ]
+    name = title_of(results, result.cell.set)
+    return [
+        f"## One step on {name}",
+        Grid(
+            f"Mean over {result.cell.options['states']:,} states (user, recommended item). Times "
+            "are of a shared machine: compare them with each other.",
+            ["", "mean reward", "of the best", "microseconds a state"],
+            rows,
+        ),
+    ]

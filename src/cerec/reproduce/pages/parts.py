@@ -1,0 +1,82 @@
+"""What the pages share: grouping of results, what is missing, where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from cerec.reproduce.plan import Cell
+from cerec.reproduce.store import Result, Results
+from cerec.reproduce.text import Block, spread_text
+
+TEST = ("recall@20", "ndcg@20", "hr@20")
+
+
+def title_of(results: Results, name: str) -> str:
+    """A data set as people call it."""
+    return results.experiment.sets[name].title
+
+
+def by_variant(found: Iterable[Result]) -> dict[tuple[str, str], list[Result]]:
+    """(set, variant) -> its seeds, in the order of the plan, sets kept together."""
+    out: dict[tuple[str, str], list[Result]] = {}
+    for result in found:
+        out.setdefault((result.cell.set, result.cell.variant), []).append(result)
+    sets = list(dict.fromkeys(name for name, _ in out))
+    return {key: out[key] for name in sets for key in out if key[0] == name}
+
+
+def over_seeds(seeds: list[Result], value: Callable[[Any], float], digits: int = 4) -> str:
+    """Mean and spread of one figure."""
+    return spread_text([value(result.found) for result in seeds], digits)
+
+
+def figures_on_test(seeds: list[Result]) -> list[str]:
+    """Recall, NDCG and hit rate at 20 on test."""
+
+    def of(name: str) -> Callable[[Any], float]:
+        return lambda found: found["test"][name]
+
+    return [over_seeds(seeds, of(name)) for name in TEST]
+
+
+def closing(results: Results) -> list[Block]:
+    """What is missing, and where the numbers come from."""
+    blocks: list[Block] = []
+    if results.missing:
+        lines = [f"- {text}" for text in _grouped(results.missing)]
+        blocks += ["## What is missing", "\n".join(["Not computed:", "", *lines])]
+    blocks += ["## Where this comes from", _source(results)]
+    return blocks
+
+
+def _grouped(cells: Iterable[Cell]) -> list[str]:
+    """One line per part and set."""
+    groups: dict[tuple[str, str], dict[str, list[int]]] = {}
+    for cell in cells:
+        variants = groups.setdefault((cell.part, cell.set), {})
+        variants.setdefault(cell.variant, []).append(cell.seed)
+    out = []
+    for (part, name), variants in groups.items():
+        texts = [
+            (f"{v}, " if v else "") + f"seed {', '.join(map(str, seeds))}"
+            for v, seeds in variants.items()
+        ]
+        out.append(f"{part}, {name}: {'; '.join(texts)}")
+    return out
+
+
+def _source(results: Results) -> str:
+    experiment = results.experiment
+    text = (
+        f"Settings: `src/cerec/reproduce/experiments/{experiment.name}.toml`. "
+        f"Results: `{experiment.page}/`, one file per cell with its settings, command, commit, "
+        "versions, seed, data fingerprint and time. This page is written from those files alone "
+        f"by `cerec reproduce {experiment.name} --render-only --out docs/results`"
+    )
+    if not results.done:
+        return text + "; there are none."
+    times = sorted(r.about["time"][:10] for r in results.done)
+    days = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
+    seconds = sum(r.about["seconds"] for r in results.done)
+    return text + f". {len(results.done)} cells, {days}, {seconds / 60:.0f} min in all."

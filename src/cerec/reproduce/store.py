@@ -1,0 +1,103 @@
+"""Results as files: what a cell found, and where that came from."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cerec.files import read_json, write_json
+from cerec.reproduce.plan import Cell, Experiment, Table
+from cerec.runfolder import versions
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A finished cell."""
+
+    cell: Cell
+    found: Table
+    about: Table
+    """Provenance: command, commit, versions, seed, data, time, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What there is of an experiment, and what there is not."""
+
+    experiment: Experiment
+    folder: Path
+    done: tuple[Result, ...]
+    missing: tuple[Cell, ...]
+
+    def of(self, part: str) -> list[Result]:
+        """The finished cells of a part, in the order of the plan."""
+        return [result for result in self.done if result.cell.part == part]
+
+
+def cell_path(folder: Path, experiment: Experiment, cell: Cell) -> Path:
+    """The file of a cell."""
+    return folder / experiment.page / cell.file
+
+
+def read_result(folder: Path, experiment: Experiment, cell: Cell) -> Result | None:
+    """The result of a cell; None when it is not there, or was made with other settings."""
+    path = cell_path(folder, experiment, cell)
+    if not path.exists():
+        return None
+    table = read_json(path)
+    if table.get("cell") != cell.depends:
+        return None
+    return Result(cell, table["found"], table["about"])
+
+
+def read_results(folder: Path, experiment: Experiment) -> Results:
+    """All finished cells of an experiment."""
+    done, missing = [], []
+    for cell in experiment.cells():
+        result = read_result(folder, experiment, cell)
+        if result is None:
+            missing.append(cell)
+        else:
+            done.append(result)
+    return Results(experiment, folder, tuple(done), tuple(missing))
+
+
+def write_result(folder: Path, experiment: Experiment, result: Result) -> Path:
+    """Keep a finished cell."""
+    path = cell_path(folder, experiment, result.cell)
+    table = {"cell": result.cell.depends, "about": result.about, "found": result.found}
+    write_json(path, table)
+    return path
+
+
+def provenance(cell: Cell, data: Any, command: Sequence[str], seconds: float) -> Table:
+    """Where a result comes from; `data` is the data set it was measured on."""
+    return {
+        "command": " ".join(command),
+        "commit": commit(),
+        "versions": versions(),
+        "seed": cell.seed,
+        "data": {"name": data.name, "fingerprint": data.fingerprint},
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 1),
+    }
+
+
+def commit() -> str | None:
+    """The commit of the source this runs from; None for an installed package."""
+    here = Path(__file__).parent
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip() or None
