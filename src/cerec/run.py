@@ -238,6 +238,11 @@ def open_run(folder: str | Path) -> Run:
     )
 
 
+def open_explainer(folder: Path) -> Explainer:
+    """The explainer of the run in a folder, for processes that share a large batch."""
+    return open_run(folder).explainer
+
+
 def _positive(k: int) -> int:
     if k < 1:
         raise ConfigError(f"k must be at least 1, got {k}")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,6 +68,47 @@ def test_a_killed_run_resumes_without_loss_or_repetition(tmp_path: Path, killed_
     assert not target.exists()
     summary = explain_all(random_explainer(0), target, ASKED, resume=True)
     assert summary.taken_over == killed_after + 1
+    assert without_time(target) == without_time(whole)
+
+
+KILL = """
+import os, sys
+from functools import partial
+from pathlib import Path
+from explain_worlds import random_explainer
+from cerec.explain import batch
+from cerec.explain.options import Options
+
+def die(done, of):
+    print(done, flush=True)
+    if done == int(sys.argv[2]):
+        os.kill(os.getpid(), 9)
+
+if __name__ == "__main__":
+    batch._USERS_PER_PART, batch._PARTS_FOR_PROCESSES = 1, 2
+    again = partial(random_explainer, 0)
+    asked = Options(k=5, lock=("r02", ("r00", "a01")))
+    batch.explain_all(again(), Path(sys.argv[1]), asked, resume=True, again=again, on_part=die)
+"""
+
+
+@pytest.mark.slow
+def test_a_sigkill_amid_processes_loses_no_finished_part(tmp_path: Path) -> None:
+    whole, target = tmp_path / "whole.parquet", tmp_path / "all.parquet"
+    explain_all(random_explainer(0), whole, ASKED)
+    script = tmp_path / "kill.py"
+    script.write_text(KILL, encoding="utf-8")
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    env = os.environ | {"PYTHONPATH": path, "CEREC_THREADS": "2", "NUMBA_NUM_THREADS": "2"}
+    for kill_at in (1, 3):
+        command = [sys.executable, str(script), str(target), str(kill_at)]
+        # the pipe closes when the last worker is gone: none outlives its parent
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+        assert done.returncode == -9, done.stderr
+        assert not target.exists()
+        assert len(list(tmp_path.glob("all.parquet.parts/part-*.parquet"))) >= kill_at
+    summary = explain_all(random_explainer(0), target, ASKED, resume=True)
+    assert summary.taken_over >= 3
     assert without_time(target) == without_time(whole)
 
 

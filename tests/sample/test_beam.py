@@ -77,6 +77,32 @@ def test_beam_finds_the_likeliest_paths(
             assert value == pytest.approx(best[w], abs=1e-5)
 
 
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), depth=st.integers(1, 2), width=st.integers(1, 4))
+def test_rows_that_share_a_user_and_a_list_are_as_if_alone(
+    random_graph: Make, seed: int, depth: int, width: int
+) -> None:
+    graph = random_graph(seed)
+    h, sampler = vectors(graph, seed), PathSampler(graph)
+    rng = np.random.default_rng(seed)
+    n = 9  # a few starts of each user stand on its list, a few do not
+    user = np.sort(rng.integers(0, min(graph.n_users, 2), n))
+    item = rng.integers(0, graph.n_items, n)
+    lists = [np.unique(rng.integers(0, graph.n_items, 4)) for _ in range(2)]
+    whole = Ragged.from_pairs(
+        np.repeat(np.arange(n), [len(lists[u]) for u in user]),
+        np.concatenate([lists[u] for u in user]),
+        n,
+    )
+    together = beam(sampler, h, user, item, whole, depth=depth, width=width)
+    for b in range(n):
+        off = Ragged(np.array([0, len(lists[user[b]])]), lists[user[b]].astype(np.int32))
+        alone = beam(sampler, h, user[[b]], item[[b]], off, depth=depth, width=width)
+        assert (alone.item[0] == together.item[b]).all()
+        assert (alone.path[0] == together.path[b]).all()
+        assert alone.log_p[0].tolist() == pytest.approx(together.log_p[b].tolist(), abs=1e-6)
+
+
 def test_width_one_at_depth_one_is_no_worse_than_the_greedy_walk(random_graph: Make) -> None:
     graph = random_graph(8)
     h = vectors(graph, 8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from cerec.explain.batch import explain_all
 from cerec.explain.explanation import WhatIf
 from cerec.explain.lookup import Lock, Pair, pair_of, value_row
 from cerec.explain.options import Options
-from cerec.run import Run, open_run
+from cerec.run import Run, open_explainer, open_run
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 K = Annotated[int, typer.Option("-k", "--k", help="Length of the list.")]
@@ -63,7 +64,7 @@ def explain(
             raise ConfigError("--all needs --out FILE.parquet, and no --user, --item or --why-not")
         if out_file.suffix != ".parquet":
             raise ConfigError(f"--out must end in .parquet, got {str(out_file)!r}")
-        _explain_all(open_run(run_folder), out_file, asked, resume=resume, json=json)
+        _explain_all(run_folder, out_file, asked, resume=resume, json=json)
         return
     if user is None or (item is None) == (why_not is None):
         raise ConfigError("give --user with --item or --why-not, or --all with --out FILE.parquet")
@@ -76,7 +77,8 @@ def explain(
         out.print(answer)
 
 
-def _explain_all(run: Run, path: Path, asked: Options, *, resume: bool, json: bool) -> None:
+def _explain_all(folder: Path, path: Path, asked: Options, *, resume: bool, json: bool) -> None:
+    run = open_run(folder)
     start = time.perf_counter()
     with progress() as bar:
         task = bar.add_task("explaining", total=len(run.data.users), note="users")
@@ -85,6 +87,7 @@ def _explain_all(run: Run, path: Path, asked: Options, *, resume: bool, json: bo
             path,
             asked,
             resume=resume,
+            again=partial(open_explainer, folder),
             on_part=lambda done, _: bar.update(task, completed=done),
         )
     seconds = time.perf_counter() - start

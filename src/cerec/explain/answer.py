@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.explain.assemble import Assembler
-from cerec.explain.explanation import Explanation, FoundBy
+from cerec.explain.explanation import Explanation, FoundBy, filled
 from cerec.explain.kernels import NEVER
 from cerec.explain.options import Options
 from cerec.explain.proposer import Proposer
+from cerec.explain.search import first_of
 from cerec.explain.standing import Standing
 from cerec.explain.verifier import Outcome, Problem, Rows, Task, Verifier
 from cerec.ragged import Ragged
@@ -64,7 +65,7 @@ class Answerer:
             rows = proposals.of(n)
             named = _Candidates(proposals.item[rows], proposals.path[rows], "proposer")
             done = self._answer(user, standing, task, asked, named)
-            out.append(replace(done, seconds=share + time.perf_counter() - start))
+            out.append(filled(done, seconds=share + time.perf_counter() - start))
         return out
 
     def answer(
@@ -77,7 +78,7 @@ class Answerer:
         proposals = self._propose([(user, standing, task)], asked)
         named = _Candidates(proposals.item, proposals.path, "proposer")
         done = self._answer(user, standing, task, asked, named)
-        return replace(done, seconds=time.perf_counter() - start)
+        return filled(done, seconds=time.perf_counter() - start)
 
     def _propose(self, pairs: Sequence[tuple[int, Standing, Task]], asked: Options) -> Proposals:
         if asked.exhaustive or not pairs:
@@ -107,7 +108,7 @@ class Answerer:
         if found and bound is None and len(found) == 1:
             return found[0]
         if found:
-            return replace(found[0], bound=bound, alternatives=tuple(found[1:]))
+            return filled(found[0], bound=bound, alternatives=tuple(found[1:]))
         late = replace(posed.outcome, status="timed_out") if task.late else posed.outcome
         return self._assembler.explanation(user, task, late, bound=bound)
 
@@ -123,7 +124,7 @@ class Answerer:
         for tried in self._rounds(standing, problem, named):
             sizes = self._verifier.sizes(problem, tried.item, best_only=True)
             if len(sizes) and sizes.min() < (NEVER if best is None else best[0]):
-                at = int(self._order(problem, tried.item, sizes)[0])
+                at = first_of(tried.item, sizes, self._unit, problem.task.item)
                 best = int(sizes[at]), tried, at
             if best is not None and (best[0] <= _FEW or tried.found_by != "proposer"):
                 break

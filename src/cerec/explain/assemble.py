@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
 from cerec.data.ids import IdTable
-from cerec.explain.explanation import Change, Explanation, FoundBy, Named, Step
+from cerec.explain.explanation import Change, Explanation, FoundBy, Named, Step, filled
 from cerec.explain.proposer import walk_to
 from cerec.explain.verifier import Outcome, Task
 from cerec.explain.wording import sentence
@@ -67,7 +65,7 @@ class Assembler:
             bound=bound,
             fidelity=self._fidelity,
         )
-        return replace(bare, text=sentence(bare))
+        return filled(bare, text=sentence(bare))
 
     def _changes(self, item: int, outcome: Outcome) -> tuple[Change, ...]:
         if outcome.before is None or outcome.after is None:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,31 +21,13 @@ from cerec.errors import RunError
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation
 from cerec.explain.options import Options
+from cerec.explain.parts import SCHEMA, Part, write_part, write_parts
 from cerec.files import read_json, replacing, write_json
+from cerec.threads import kernel_threads
 
-SCHEMA = {
-    "user": pl.String,
-    "item": pl.String,
-    "k": pl.Int64,
-    "status": pl.String,
-    "counterfactual_item": pl.String,
-    "replacement": pl.String,
-    "size": pl.Int64,
-    "rank_before": pl.Int64,
-    "rank_after": pl.Int64,
-    "score_before": pl.Float64,
-    "score_after": pl.Float64,
-    "cutoff": pl.Float64,
-    "certificate": pl.String,
-    "found_by": pl.String,
-    "similarity": pl.Float64,
-    "fidelity": pl.Float64,
-    "text": pl.String,
-    "seconds": pl.Float64,
-    "explanation": pl.String,
-}
-"""Columns of the table; `explanation` is the JSON of `Explanation.to_json`."""
 _USERS_PER_PART = 256
+_ROWS_PER_GROUP = 4096
+_PARTS_FOR_PROCESSES = 8  # below, starting processes takes longer than they save
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,62 +47,65 @@ def explain_all(
     asked: Options,
     *,
     resume: bool = False,
+    again: Callable[[], Explainer] | None = None,
     on_part: Callable[[int, int], None] | None = None,
 ) -> Summary:
     """Explain all listed pairs of all users into `target`, users and ranks in order.
 
     With `resume` the finished parts of an equal run are kept; without, they are dropped. Raises
-    RunError when the parts belong to another recommender, data or question. `on_part` is told
-    the users done and their total.
+    RunError when the parts belong to another recommender, data or question. `again` makes the same
+    explainer in another process, given as a module's function or a `partial` of one; with it a
+    large job runs on one process per core. `on_part` is told the users done and their total.
     """
-    parts = target.with_name(target.name + ".parts")
-    _prepare(parts, _job(explainer, asked), resume=resume)
+    folder = target.with_name(target.name + ".parts")
+    _prepare(folder, _job(explainer, asked), resume=resume)
     n_users = len(explainer.data.users)
-    starts = range(0, n_users, _USERS_PER_PART)
-    taken_over = 0
-    for number, start in enumerate(starts):
-        path = parts / f"part-{number:06}.parquet"
-        users = range(start, min(start + _USERS_PER_PART, n_users))
-        if path.exists():
-            taken_over += 1
-        else:
-            write_table(path, _explain_users(explainer, users, asked))
+    parts = [
+        Part(folder / f"part-{number:06}.parquet", start, min(start + _USERS_PER_PART, n_users))
+        for number, start in enumerate(range(0, n_users, _USERS_PER_PART))
+    ]
+    missing = [part for part in parts if not part.path.exists()]
+    done = n_users - sum(part.stop - part.start for part in missing)
+    for part in _write_parts(explainer, missing, asked, again):
+        done += part.stop - part.start
         if on_part is not None:
-            on_part(users.stop, n_users)
+            on_part(done, n_users)
     with replacing(target) as new:
-        frames = [pl.scan_parquet(parts / f"part-{n:06}.parquet") for n in range(len(starts))]
-        whole = pl.concat(frames) if frames else pl.LazyFrame(schema=SCHEMA)
-        whole.sink_parquet(new)
-    shutil.rmtree(parts)
+        _join([part.path for part in parts], new)
+    shutil.rmtree(folder)
     counts = pl.scan_parquet(target).group_by("status").len().collect()
     status = Counter(dict(counts.iter_rows()))
-    return Summary(status.total(), dict(sorted(status.items())), taken_over)
+    return Summary(status.total(), dict(sorted(status.items())), len(parts) - len(missing))
 
 
-def write_table(path: Path, explanations: Iterable[Explanation]) -> None:
-    """Explanations as a Parquet table with the columns of `SCHEMA`."""
-    rows = [_row(e) for e in explanations]
-    with replacing(path) as new:
-        pl.DataFrame(rows, schema=SCHEMA, orient="row").write_parquet(new)
+def _write_parts(
+    explainer: Explainer,
+    parts: Sequence[Part],
+    asked: Options,
+    again: Callable[[], Explainer] | None,
+) -> Iterator[Part]:
+    """Write the parts, each yielded when it is there."""
+    if again is None or kernel_threads() == 1 or len(parts) < _PARTS_FOR_PROCESSES:
+        for part in parts:
+            write_part(explainer, part, asked)
+            yield part
+    else:
+        yield from write_parts(again, parts, asked, processes=kernel_threads())
+
+
+def _join(parts: list[Path], target: Path) -> None:
+    """One table of many, in small groups of rows: the memory is that of a few groups."""
+    if not parts:
+        pl.DataFrame(schema=SCHEMA).write_parquet(target)
+        return
+    whole = pl.scan_parquet(parts, low_memory=True)
+    whole.sink_parquet(target, row_group_size=_ROWS_PER_GROUP)
 
 
 def read_table(path: Path) -> list[Explanation]:
     """The explanations of a table written here."""
     column = pl.read_parquet(path, columns=["explanation"])["explanation"]
     return [Explanation.from_dict(json.loads(text)) for text in column]
-
-
-def _row(e: Explanation) -> tuple[Any, ...]:
-    return (*(getattr(e, name) for name in SCHEMA if name != "explanation"), e.to_json())
-
-
-def _explain_users(explainer: Explainer, users: range, asked: Options) -> Iterable[Explanation]:
-    ids, items = explainer.data.users, explainer.data.items
-    pairs = (
-        (ids[user], items[int(item)]) for user in users for item in explainer.listed(user, asked.k)
-    )
-    options = {name: getattr(asked, name) for name in Options.__slots__}
-    return explainer.explain_many(pairs, **options)
 
 
 def _prepare(parts: Path, job: dict[str, Any], *, resume: bool) -> None:

@@ -189,6 +189,10 @@ class Explainer:
 
         chunks = _chunks(rows, self._users_per_chunk())
         workers = kernel_threads()
+        if workers == 1:
+            for chunk in chunks:
+                yield from work(chunk)
+            return
         with ThreadPoolExecutor(workers) as pool:
             running: deque[Future[list[Explanation]]] = deque(
                 pool.submit(work, chunk) for chunk in islice(chunks, 2 * workers)

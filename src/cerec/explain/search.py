@@ -196,6 +196,23 @@ def solve(
 
 
 @_jit
+def first_of(
+    item: NDArray[np.int32], sizes: NDArray[np.int64], unit: NDArray[np.float32], to: int
+) -> int:
+    """The position of the smallest size, then of the item most similar to `to`, then by row."""
+    least = sizes.min()
+    best, best_near = -1, np.float32(-np.inf)
+    for at in range(len(item)):
+        if sizes[at] == least:
+            near = np.float32(0.0)
+            for d in range(unit.shape[1]):
+                near += unit[item[at], d] * unit[to, d]
+            if best < 0 or near > best_near or (near == best_near and item[at] < item[best]):
+                best, best_near = at, near
+    return best
+
+
+@_jit
 def pooled_by_item(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], effect: NDArray[np.float64], mean: bool
 ) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -68,17 +69,23 @@ class Standing:
         """The rank of an item if it had this score, the others keeping theirs."""
         own = float(self.scores[item])
         counted = own > score and self.is_unseen(item)  # the unchanged item is no rival
-        return 1 + self._ahead(item, score) - counted
+        return 1 + int(_ahead(self.falling, self.order, item, score)) - counted
 
     def is_unseen(self, item: int) -> bool:
         """Whether the item is one that the user has not seen."""
-        at = self._ahead(item, float(self.scores[item]))
+        at = _ahead(self.falling, self.order, item, float(self.scores[item]))
         return at < len(self.order) and int(self.order[at]) == item
 
-    def _ahead(self, item: int, score: float) -> int:
-        """Unseen items that come before an item with this score."""
-        start = int(np.searchsorted(self.falling, -score))
-        if start == len(self.falling) or self.falling[start] != -score:
-            return start
-        end = int(np.searchsorted(self.falling, -score, side="right"))
-        return start + int(np.searchsorted(self.order[start:end], item))
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def _ahead(falling: NDArray[np.float64], order: NDArray[np.int64], item: int, score: float) -> int:
+    """Unseen items that come before an item with this score: higher, or equal and earlier."""
+    low, high = 0, len(falling)
+    while low < high:
+        middle = (low + high) // 2
+        rival = falling[middle]
+        if rival < -score or (rival == -score and order[middle] < item):
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -176,9 +176,13 @@ class Verifier:
         rank = standing.rank(task.item, score)
         if (rank <= task.k) == (task.question == "why"):
             return problem.outcome
-        return replace(
-            problem.outcome,
+        known = problem.outcome
+        return Outcome(
             status="verified",
+            rank_before=known.rank_before,
+            score_before=known.score_before,
+            replacement=known.replacement,
+            cutoff=known.cutoff,
             candidate=candidate,
             before=before,
             after=after,
