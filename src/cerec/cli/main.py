@@ -10,6 +10,7 @@ import typer
 
 from cerec import __version__
 from cerec.cli.compare import compare
+from cerec.cli.compare_explanations import compare_explanations
 from cerec.cli.console import err
 from cerec.cli.data import app as data_app
 from cerec.cli.demo import demo
@@ -62,6 +63,7 @@ app.command("what-if")(what_if)
 app.command()(evaluate)
 app.command()(compare)
 app.command()(reproduce)
+app.command("compare-explanations")(compare_explanations)
 app.command()(serve)
 app.command()(report)
 app.command()(doctor)

@@ -26,6 +26,7 @@ from cerec.agent.config import AgentConfig
 from cerec.data.dataset import Dataset
 from cerec.errors import ConfigError
 from cerec.explain.explainer import Explainer
+from cerec.explain.flips import flip_test
 from cerec.explain.proposer import NeighbourProposer, Proposer, unit_rows
 from cerec.explain.standing import Standing
 from cerec.graph.ckg import Ckg
@@ -166,7 +167,8 @@ class Context:
         if setup.epochs == 0 or facts.n_values == 0:
             return NeighbourProposer(facts, self.unit)
         started = time.perf_counter()
-        agent = WalkAgent(setup.agent, setup.encoder, self.graph, facts, seed=self.seed)
+        flip = flip_test(facts, setup.agent.list_length)
+        agent = WalkAgent(setup.agent, setup.encoder, self.graph, facts, seed=self.seed, flip=flip)
         s = self.scorer
         lists = lists_of(s, self.train, setup.agent.list_length)
         moment = Moment(self.train, facts, s.user, s.item, lists, s.effect)

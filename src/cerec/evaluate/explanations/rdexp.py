@@ -26,6 +26,7 @@ class RandomExplainer:
         if size < 1:
             raise ConfigError(f"a random explanation needs a size of at least 1, got {size}")
         self._pool, self._size, self._match = pool, size, match
+        self._matched: tuple[Pairs, list[int]] | None = None
 
     def fit(self, context: Context) -> None:
         """Remember the context; a matched method learns."""
@@ -49,8 +50,10 @@ class RandomExplainer:
     def _sizes(self, pairs: Pairs) -> list[int]:
         if self._match is None:
             return [self._size] * len(pairs)
-        facts = self._context.facts
-        return [answer.size(facts) for answer in self._match.explain(pairs)]
+        if self._matched is None or self._matched[0] is not pairs:
+            facts, answers = self._context.facts, self._match.explain(pairs)
+            self._matched = pairs, [answer.size(facts) for answer in answers]
+        return self._matched[1]
 
     def _one(self, own: Ragged, item: int, size: int, rng: np.random.Generator) -> Answer:
         held = own.row(item)
