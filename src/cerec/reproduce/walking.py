@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.agent.agent import WalkAgent
 from cerec.agent.config import AgentConfig
-from cerec.agent.reward import cutoffs, pair_scores, step_rewards
+from cerec.agent.reward import cutoffs, pair_scores, rewards, step_rewards
 from cerec.explain.explainer import Explainer
 from cerec.explain.flips import flip_test
 from cerec.graph.ckg import Ckg
@@ -110,23 +110,27 @@ def best_steps(scene: Scene, agent: WalkAgent, user: Rows, item: Rows) -> NDArra
 
 
 def compare_steps(scene: Scene, agent: WalkAgent, states: int, seed: int) -> Table:
-    """Mean reward of one step, and microseconds per state: all tried, agent, beam, uniform."""
+    """Mean reward of one step, and microseconds per state: all tried, agent, beam, uniform.
+
+    It is the reward of rationality and similarity, whatever the agent itself learned from.
+    """
     rng = generator(seed, "states")
     context, k = scene.context, agent.config.list_length
     length = min(k, context.lists.shape[1])
     user = rng.integers(0, len(context.lists), states).astype(np.int32)
     item = context.lists[user, rng.integers(0, length, states)]
-    uniform = _uniform(scene, agent, seed)
+    uniform, judged = _uniform(scene, agent, seed), replace(agent.config, reward="all")
+    cut = cutoffs(context, k)
 
     def walked(who: WalkAgent, draw: bool) -> NDArray[np.float64]:
         walks = who.walk(user, item, context, rng=rng if draw else None)
-        reward = agent.rewards(walks, context)[0]
+        reward = rewards(walks, agent.compared(), context, cut, judged)[0]
         return np.where(walks.moved[0], reward, np.nan)
 
     ways: dict[str, Callable[[], NDArray[np.float64]]] = {
         "all items tried": lambda: best_steps(scene, agent, user, item),
         "agent, likeliest": lambda: walked(agent, False),
-        f"agent, best of a beam of {BEAM}": lambda: _beamed(scene, agent, user, item),
+        f"agent, best of a beam of {BEAM}": lambda: _beamed(scene, agent, user, item, judged),
         "agent, drawn": lambda: walked(agent, True),
         "uniform walk": lambda: walked(uniform, True),
     }
@@ -153,7 +157,9 @@ def _uniform(scene: Scene, agent: WalkAgent, seed: int) -> WalkAgent:
     return walker
 
 
-def _beamed(scene: Scene, agent: WalkAgent, user: Rows, item: Rows) -> NDArray[np.float64]:
+def _beamed(
+    scene: Scene, agent: WalkAgent, user: Rows, item: Rows, judged: AgentConfig
+) -> NDArray[np.float64]:
     """The best reward among the proposals of a beam."""
     context, k = scene.context, agent.config.list_length
     lists = context.lists[user, :k]
@@ -163,7 +169,7 @@ def _beamed(scene: Scene, agent: WalkAgent, user: Rows, item: Rows) -> NDArray[n
     pair = np.repeat(np.arange(len(user)), np.diff(found.indptr))
     cut = cutoffs(context, k)
     reward = step_rewards(
-        user[pair], item[pair], item[pair], found.item, agent.compared(), context, cut, agent.config
+        user[pair], item[pair], item[pair], found.item, agent.compared(), context, cut, judged
     )  # fmt: skip
     out = np.full(len(user), -np.inf)
     np.maximum.at(out, pair, reward)

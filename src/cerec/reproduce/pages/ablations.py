@@ -28,8 +28,8 @@ def blocks(results: Results) -> list[Block]:
         out.append(
             Grid(
                 "Agents on one finished recommender. *Step*: reward of the best of a beam of 8, in "
-                "per cent of the best over all items (by the reward of that row, which is not the "
-                "same in all). " + explained.NOTE,
+                "per cent of the best over all items; rationality and similarity both count, "
+                "whatever the row learned from. " + explained.NOTE,
                 ["", "seeds", "item cosines", "step", *explained.HEAD],
                 rows,
             )
