@@ -69,7 +69,8 @@ def changes_table(changes: tuple[Change, ...]) -> Table:
     table.add_column()
     table.add_column(style="green", max_width=30)
     for change in changes[:MOST_ROWS]:
-        before = Text(before_label(change), style="strike") if change.before else Text("—", "dim")
+        # the style of a span, not of the whole: the line must not go on into the padding
+        before = Text.assemble((before_label(change), "strike") if change.before else ("—", "dim"))
         after = Text(after_label(change)) if change.after else Text("removed", "dim")
         table.add_row(Text(relation_label(change)), before, "→", after)
     if len(changes) > MOST_ROWS:
