@@ -118,7 +118,8 @@ def test_one_positive_alone_is_logistic_loss() -> None:
     assert d_item[0, 0] == pytest.approx(-2 / (1 + math.e))
 
 
-def test_compose_and_spread_are_transposes() -> None:
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_compose_and_spread_are_transposes(chunks: int) -> None:
     _, facts = random_world(0)
     rng = np.random.default_rng(1)
     own = np.zeros((20, D), np.float32)
@@ -126,9 +127,10 @@ def test_compose_and_spread_are_transposes() -> None:
     upstream = rng.standard_normal((20, D)).astype(np.float32)
     item, d_value = np.empty_like(own), np.zeros_like(value)
     of = facts.of_item
-    kernels.compose(own, value, of.indptr, of.indices, item)
+    kernels.compose(own, value, of.indptr, of.indices, item, chunks)
     marks = np.zeros(9, np.bool_)
-    kernels.spread(upstream, np.ones(20, np.bool_), of.indptr, of.indices, d_value, marks)
+    by, every = facts.holders, np.ones(20, np.bool_)
+    kernels.spread(upstream, every, of.indptr, by.indptr, by.indices, d_value, marks, chunks)
     assert (item * upstream).sum() == pytest.approx((value * d_value).sum(), rel=1e-4)
     for i in range(20):
         held = of.row(i)
@@ -142,7 +144,7 @@ def test_adagrad_by_hand() -> None:
     for gradient in (3.0, 4.0):
         grad = np.array([[gradient], [gradient]], np.float32)
         touched = np.array([True, False])
-        kernels.adagrad(table, grad, squares, touched, 1.0)
+        kernels.adagrad(table, grad, squares, touched, 1.0, 2)
         assert not touched.any()
         assert grad[0, 0] == 0
     assert table[:, 0] == pytest.approx([3.2, 5.0])

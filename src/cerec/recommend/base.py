@@ -68,7 +68,7 @@ class SwapSampler(Protocol):
     """Draws one change of the item's values per train pair: the *imagined item* to rank below it.
 
     Nothing real is pushed down, so there is no false negative: the gradient reaches the user and
-    the two values alone.
+    the two values alone. Asked once an epoch, for all pairs.
     """
 
     @property

@@ -47,12 +47,13 @@ class PairFactorisation(FactorModel):
         context = self._factors.context(
             max(negatives.list_length, swaps.list_length if swaps else 0)
         )
+        changes = None if swaps is None else swaps.draw(user, item, context, rng)
         loss = 0.0
         for rows in batches(len(user), self.config.batch, rng):
             u, i = user[rows], item[rows]
             loss += self._pairs(u, i, negatives.draw(u, i, context, rng))
-            if swaps is not None:
-                loss += self._swaps(u, i, *swaps.draw(u, i, context, rng))
+            if changes is not None:
+                loss += self._swaps(u, i, changes[0][rows], changes[1][rows])
             self._factors.step()
         return loss / max(len(user), 1)
 

@@ -15,6 +15,9 @@ from cerec.recommend.scorer import Scorer
 from cerec.recommend.topk import top_k_all
 from cerec.rng import generator
 
+_CHUNKS = 16
+_LARGE = 500_000  # vectors moved in a step, above which several threads are worth waking
+
 
 class Factors:
     """U_u, and V_i = z_i + mean of x_v over the item's values (z_i alone with `vectors = "id"`).
@@ -36,6 +39,8 @@ class Factors:
             np.zeros_like, (self.user, self.own, self.value)
         )
         self._squares = tuple(map(np.zeros_like, (self.user, self.own, self.value)))
+        work = len(self.user) + n_items + facts.of_item.size
+        self._chunks = _CHUNKS if work > _LARGE else 1
         self.touched_user = np.zeros(len(self.user), np.bool_)
         self.touched_item = np.zeros(n_items, np.bool_)
         self.touched_value = np.zeros(n_values, np.bool_)
@@ -58,13 +63,16 @@ class Factors:
         """Move by the gathered gradients, and clear them."""
         of_item, rate = self.facts.of_item, self.config.learning_rate
         if self.has_values:
+            holders = self.facts.holders
             kernels.spread(
                 self.d_item,
                 self.touched_item,
                 of_item.indptr,
-                of_item.indices,
+                holders.indptr,
+                holders.indices,
                 self.d_value,
                 self.touched_value,
+                self._chunks,
             )
         tables = (
             (self.user, self.d_user, self.touched_user),
@@ -72,7 +80,7 @@ class Factors:
             (self.value, self.d_value, self.touched_value),
         )
         for (table, gradient, touched), squares in zip(tables, self._squares, strict=True):
-            kernels.adagrad(table, gradient, squares, touched, rate)
+            kernels.adagrad(table, gradient, squares, touched, rate, self._chunks)
         self._compose()
 
     def scorer(self) -> Scorer:
@@ -102,7 +110,9 @@ class Factors:
             self.item = self.own
             return
         of_item = self.facts.of_item
-        kernels.compose(self.own, self.value, of_item.indptr, of_item.indices, self.item)
+        kernels.compose(
+            self.own, self.value, of_item.indptr, of_item.indices, self.item, self._chunks
+        )
 
 
 _NAMES = ("user", "own", "value")

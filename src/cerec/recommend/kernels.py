@@ -150,38 +150,52 @@ def list_gradients(
     return loss
 
 
-@numba.njit(cache=True, error_model="numpy", nogil=True)
-def compose(own: Vectors, values: Vectors, indptr: Offsets, indices: Rows, out: Vectors) -> None:
-    """out_i = own_i + mean of the vectors of the item's values."""
-    d = own.shape[1]
-    for i in range(len(own)):
-        n = indptr[i + 1] - indptr[i]
-        share = np.float32(1) / np.float32(max(n, 1))
-        for k in range(d):
-            out[i, k] = 0
-        for at in range(indptr[i], indptr[i + 1]):
-            v = indices[at]
-            for k in range(d):
-                out[i, k] += values[v, k]
-        for k in range(d):
-            out[i, k] = own[i, k] + share * out[i, k]
-
-
-@numba.njit(cache=True, error_model="numpy", nogil=True)
-def spread(
-    d_item: Vectors, touched: Flags, indptr: Offsets, indices: Rows, d_value: Vectors, marks: Flags
+@numba.njit(cache=True, error_model="numpy", nogil=True, parallel=True)
+def compose(
+    own: Vectors, values: Vectors, indptr: Offsets, indices: Rows, out: Vectors, chunks: int
 ) -> None:
-    """Hand the gradient of each touched item on to its values, the transpose of `compose`."""
-    d = d_item.shape[1]
-    for i in range(len(d_item)):
-        if not touched[i]:
-            continue
-        share = np.float32(1) / np.float32(max(indptr[i + 1] - indptr[i], 1))
-        for at in range(indptr[i], indptr[i + 1]):
-            v = indices[at]
-            marks[v] = True
+    """out_i = own_i + mean of the vectors of the item's values; the same for any `chunks`."""
+    d = own.shape[1]
+    for c in numba.prange(chunks):
+        for i in range(c * len(own) // chunks, (c + 1) * len(own) // chunks):
+            n = indptr[i + 1] - indptr[i]
+            share = np.float32(1) / np.float32(max(n, 1))
             for k in range(d):
-                d_value[v, k] += share * d_item[i, k]
+                out[i, k] = 0
+            for at in range(indptr[i], indptr[i + 1]):
+                v = indices[at]
+                for k in range(d):
+                    out[i, k] += values[v, k]
+            for k in range(d):
+                out[i, k] = own[i, k] + share * out[i, k]
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True, parallel=True)
+def spread(
+    d_item: Vectors,
+    touched: Flags,
+    item_indptr: Offsets,
+    indptr: Offsets,
+    indices: Rows,
+    d_value: Vectors,
+    marks: Flags,
+    chunks: int,
+) -> None:
+    """Hand the gradient of each touched item on to its values, the transpose of `compose`.
+
+    Gathered value by value from the items that hold it: the same for any `chunks`.
+    """
+    d, n_values = d_item.shape[1], len(marks)
+    for c in numba.prange(chunks):
+        for v in range(c * n_values // chunks, (c + 1) * n_values // chunks):
+            for at in range(indptr[v], indptr[v + 1]):
+                i = indices[at]
+                if not touched[i]:
+                    continue
+                marks[v] = True
+                share = np.float32(1) / np.float32(item_indptr[i + 1] - item_indptr[i])
+                for k in range(d):
+                    d_value[v, k] += share * d_item[i, k]
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
@@ -192,19 +206,20 @@ def mark(rows: Rows, flags: Flags) -> None:
             flags[r] = True
 
 
-@numba.njit(cache=True, error_model="numpy", nogil=True)
+@numba.njit(cache=True, error_model="numpy", nogil=True, parallel=True)
 def adagrad(
-    table: Vectors, gradient: Vectors, squares: Vectors, touched: Flags, rate: float
+    table: Vectors, gradient: Vectors, squares: Vectors, touched: Flags, rate: float, chunks: int
 ) -> None:
     """One Adagrad step on the touched rows; their gradient and flag are cleared."""
     d = table.shape[1]
     step = np.float32(rate)
-    for r in range(len(table)):
-        if not touched[r]:
-            continue
-        touched[r] = False
-        for k in range(d):
-            g = gradient[r, k]
-            squares[r, k] += g * g
-            table[r, k] -= step * g / np.sqrt(squares[r, k] + _EPS)
-            gradient[r, k] = 0
+    for c in numba.prange(chunks):
+        for r in range(c * len(table) // chunks, (c + 1) * len(table) // chunks):
+            if not touched[r]:
+                continue
+            touched[r] = False
+            for k in range(d):
+                g = gradient[r, k]
+                squares[r, k] += g * g
+                table[r, k] -= step * g / np.sqrt(squares[r, k] + _EPS)
+                gradient[r, k] = 0

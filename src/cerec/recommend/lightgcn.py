@@ -65,16 +65,17 @@ class LightGCN:
         """See `Recommender.epoch`."""
         if len(self._tables[2]) == 0:
             swaps = None  # an item that is a mere id cannot be imagined with other values
-        lists = self.context(max(negatives.list_length, swaps.list_length if swaps else 0)).lists
+        start = self.context(max(negatives.list_length, swaps.list_length if swaps else 0))
+        changes = None if swaps is None else swaps.draw(user, item, start, rng)
         total = 0.0
         for rows in batches(len(user), self.config.batch, rng):
             u, i = user[rows], item[rows]
             final = self._propagate()
-            seen = self._seen(final, lists)
+            seen = self._seen(final, start.lists)
             j = negatives.draw(u, i, seen, rng)
             loss = self._pair_loss(final, u, i, j)
-            if swaps is not None:
-                loss = loss + self._swap_loss(final[0], u, i, *swaps.draw(u, i, seen, rng))
+            if changes is not None:
+                loss = loss + self._swap_loss(final[0], u, i, changes[0][rows], changes[1][rows])
             total += float(loss.detach())
             pull = self._pull(u, i, j)
             self._adam.zero_grad()
