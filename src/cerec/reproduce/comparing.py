@@ -30,7 +30,7 @@ def measure(job: Job) -> Table:
         job.note(f"{fit.model} {fit.kind} {fit.seed}" + (" (kept)" if known else ""))
 
     parts = split(job.data, SplitConfig(), seed=0)
-    grid = Grid(job.data, parts, plan, job.folder / "cells" / job.cell.set, on_cell=told)
+    grid = Grid(job.data, parts, plan, job.work / "cells" / job.cell.set, on_cell=told)
     fits = grid.run()
     lines = summarise(
         fits,

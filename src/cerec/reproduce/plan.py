@@ -40,6 +40,9 @@ from cerec.errors import ConfigError, near_matches
 EXPERIMENTS = Path(__file__).parent / "experiments"
 """The experiments of the paper, which come with the package."""
 Table = dict[str, Any]
+WHOLE = ("grid", "consistency")
+"""Kinds that measure a whole set at once and keep cells of their own: one file per set, as
+`cerec compare` and `cerec compare-explanations` write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class Cell:
     @property
     def file(self) -> str:
         """Where its result is kept, below the folder of its experiment."""
+        if self.kind in WHOLE:
+            return f"{self.set}.json"
         name = slug(self.variant) or self.part
         return f"{self.part}/{self.set}/{name}.{self.seed}.json"
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cerec.errors import DataError
-from cerec.files import read_json
 from cerec.reproduce import (
     cases,
     comparing,
+    consistency,
     describing,
     explaining,
     recommending,
@@ -20,7 +20,7 @@ from cerec.reproduce import (
 )
 from cerec.reproduce.jobs import Job, Measure
 from cerec.reproduce.plan import Cell, Experiment
-from cerec.reproduce.store import Result, cell_path, provenance, read_result, write_result
+from cerec.reproduce.store import Result, provenance, read_result, write_result
 from cerec.reproduce.worlds import Library
 
 KINDS: dict[str, Measure] = {
@@ -30,6 +30,7 @@ KINDS: dict[str, Measure] = {
     "explanations": explaining.measure,
     "cases": cases.measure,
     "grid": comparing.measure,
+    "consistency": consistency.measure,
 }
 """What a part may measure."""
 
@@ -84,10 +85,10 @@ def run_experiment(
 
 def kept(library: Library, folder: Path, experiment: Experiment, cell: Cell) -> bool:
     """Whether the result of a cell is there and was made from this data."""
-    if read_result(folder, experiment, cell) is None:
-        return False
-    about = read_json(cell_path(folder, experiment, cell))["about"]
-    return bool(about["data"]["fingerprint"] == library.parted(cell).fingerprint)
+    result = read_result(folder, experiment, cell)
+    if result is None or not result.about:  # what another command made is kept as it is
+        return result is not None
+    return bool(result.about["data"]["fingerprint"] == library.parted(cell).fingerprint)
 
 
 def run_cell(

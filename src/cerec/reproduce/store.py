@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cerec.files import read_json, write_json
-from cerec.reproduce.plan import Cell, Experiment, Table
+from cerec.reproduce.plan import WHOLE, Cell, Experiment, Table
 from cerec.runfolder import versions
 
 
@@ -49,6 +49,9 @@ def read_result(folder: Path, experiment: Experiment, cell: Cell) -> Result | No
     if not path.exists():
         return None
     table = read_json(path)
+    if cell.kind in WHOLE:  # may have been made by another command, with options of its own
+        known = table.get("cell", cell.depends) == cell.depends
+        return Result(cell, table, table.get("made", {})) if known else None
     if table.get("cell") != cell.depends:
         return None
     return Result(cell, table["found"], table["about"])
@@ -70,6 +73,8 @@ def write_result(folder: Path, experiment: Experiment, result: Result) -> Path:
     """Keep a finished cell."""
     path = cell_path(folder, experiment, result.cell)
     table = {"cell": result.cell.depends, "about": result.about, "found": result.found}
+    if result.cell.kind in WHOLE:
+        table = {**result.found, "cell": result.cell.depends, "made": result.about}
     write_json(path, table)
     return path
 

@@ -76,7 +76,10 @@ def _source(results: Results) -> str:
     )
     if not results.done:
         return text + "; there are none."
-    times = sorted(r.about["time"][:10] for r in results.done)
+    known = [r for r in results.done if r.about]
+    if not known:
+        return text + f". {len(results.done)} sets."
+    times = sorted(r.about["time"][:10] for r in known)
     days = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
-    seconds = sum(r.about["seconds"] for r in results.done)
+    seconds = sum(r.about["seconds"] for r in known)
     return text + f". {len(results.done)} cells, {days}, {seconds / 60:.0f} min in all."
