@@ -48,7 +48,7 @@ class CaDSIConfig:
     """Layers; their outputs are averaged with the first vectors."""
     relations: int = 3
     """Aspects: one for each of the most frequent relations, and one for all others."""
-    walks: int = 10
+    walks: int = 20
     """Meta-path walks from every user, per aspect; 0 leaves the semantics out (DGCF)."""
     hops: int = 3
     """User-to-user hops of a walk."""

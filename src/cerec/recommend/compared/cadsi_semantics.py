@@ -26,7 +26,7 @@ from cerec.rng import generator
 
 _JIT = {"cache": True, "error_model": "numpy", "nogil": True}
 _FAST = {"reassoc", "contract", "nsz"}
-_RATE = 0.05  # falls to nothing, line by line
+_RATE = 0.1  # falls to nothing, line by line
 _WINDOW = 3  # steps between nodes brought together: a user, and the values of their items
 _WRONG = 5  # negatives for each pair
 _HOPS = 4  # user-item-value-item-user
