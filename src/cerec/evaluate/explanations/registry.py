@@ -7,9 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cerec.errors import ConfigError, near_matches
+from cerec.evaluate.explanations import important
+from cerec.evaluate.explanations.accent import Accent
 from cerec.evaluate.explanations.cerec import LowestEffects, PaperForm, Verified
+from cerec.evaluate.explanations.counter import CountER
+from cerec.evaluate.explanations.important import LastImportant
+from cerec.evaluate.explanations.prince import Prince
 from cerec.evaluate.explanations.protocol import Method
 from cerec.evaluate.explanations.rdexp import RandomExplainer
+from cerec.evaluate.explanations.search import BreadthFirst, Greedy
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,48 @@ METHODS: Mapping[str, Entry] = {
         draws=True,
         note=_AS_MANY,
     ),
+    "neuacf": Entry(
+        "NeuACF",
+        lambda: LastImportant(important.neuacf, epochs=12, own=False),
+        note="the ten of all values that its user cares least for",
+    ),
+    "neuacf-own": Entry(
+        "NeuACF, item's own",
+        lambda: LastImportant(important.neuacf, epochs=12, own=True),
+        note="the ten of the item's values that its user cares least for",
+    ),
+    "cadsi": Entry(
+        "CaDSI",
+        lambda: LastImportant(important.cadsi, epochs=12, own=False),
+        note="the ten of all values that its user cares least for",
+    ),
+    "cadsi-own": Entry(
+        "CaDSI, item's own",
+        lambda: LastImportant(important.cadsi, epochs=12, own=True),
+        note="the ten of the item's values that its user cares least for",
+    ),
+    "greedy": Entry("Greedy search", Greedy, seeded=False, note="values taken away"),
+    "greedy-replace": Entry(
+        "Greedy search, replacing",
+        lambda: Greedy(replace=True),
+        seeded=False,
+        note="replaced by any value of the relation, towards no item in particular",
+    ),
+    "breadth-first": Entry(
+        "Breadth-first search",
+        BreadthFirst,
+        seeded=False,
+        note="values taken away, at most 20,000 sets tried for a pair",
+    ),
+    "counter": Entry("CountER", CountER, note="values taken away"),
+    "prince": Entry(
+        "PRINCE",
+        Prince,
+        acts_on="history",
+        seeded=False,
+        note="minimal for PageRank, which need not rank as the recommender does",
+    ),
+    "accent": Entry("ACCENT", Accent, acts_on="history", seeded=False),
     "cerec-paper": Entry(
         "CERec, the paper's set", PaperForm, agent=True, note="all of A_j \\ A_i is gained"
     ),
