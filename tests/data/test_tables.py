@@ -118,6 +118,7 @@ def test_pandas_and_polars_frames_agree_with_files(tmp_path: Path) -> None:
         ("interactions", "user,item,rating\na,1,1e99\n", "interactions.csv:2: expected a finite"),
         ("interactions", "user,item\na,1\n,2\n", "interactions.csv:3: expected an id as user, got"),
         ("interactions", "user,thing\na,1\n", "interactions.csv: no column 'item', got 'user'"),
+        ("interactions", "user;item\na;1\n", "separated by ';': save it with commas"),
         ("interactions", "user,item,item\na,1,1\n", "interactions.csv:1: column 'item' stands"),
         ("interactions", "", "interactions.csv: is empty"),
         ("interactions", "user,item\n", "no interactions"),

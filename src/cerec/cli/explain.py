@@ -21,7 +21,14 @@ from cerec.run import Run, open_explainer, open_run
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 K = Annotated[int, typer.Option("-k", "--k", help="Length of the list.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Values = Annotated[list[str] | None, typer.Option(metavar="RELATION=ATTRIBUTE")]
+Added = Annotated[
+    list[str] | None,
+    typer.Option("--add", metavar="RELATION=ATTRIBUTE", help="A value beside those it has."),
+]
+Removed = Annotated[
+    list[str] | None,
+    typer.Option("--remove", metavar="RELATION=ATTRIBUTE", help="A value it has, taken away."),
+]
 
 
 def explain(
@@ -108,8 +115,8 @@ def what_if(
         list[str] | None,
         typer.Option("--set", metavar="RELATION=ATTRIBUTE", help="The only value of its relation."),
     ] = None,
-    add: Values = None,
-    remove: Values = None,
+    add: Added = None,
+    remove: Removed = None,
     k: K = 20,
     json: Json = False,
 ) -> None:

@@ -33,7 +33,12 @@ class Table:
         column = self.column(*names)
         if column is None:
             have = ", ".join(map(repr, self.frame.columns[:12])) or "none"
-            raise DataError(f"{self.label}: no column {names[0]!r}, got {have}; rename or add it")
+            only = self.frame.columns[0] if len(self.frame.columns) == 1 else ""
+            mark = next((m for m in (";", "\t", "|") if m in only), None)
+            remedy = "rename or add it"
+            if mark is not None:
+                remedy = f"it seems to be separated by {mark!r}: save it with commas"
+            raise DataError(f"{self.label}: no column {names[0]!r}, got {have}; {remedy}")
         text = self.text(column)
         self.refuse(text.is_null() | (text == ""), text, f"an id as {column.name}", "fill it in")
         return text

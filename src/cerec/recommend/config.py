@@ -27,7 +27,7 @@ class RecommenderConfig:
     """Pull towards zero on the vectors of every pair learned from."""
     batch: int = 2048
     """Pairs per update."""
-    swap_weight: float = 1.0
+    swap_weight: float = 0.3
     """Weight of the imagined items beside the ordinary negatives, where swaps are drawn."""
     layers: int = 2
     """Rounds of neighbour averaging of LightGCN."""
