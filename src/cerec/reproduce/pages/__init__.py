@@ -12,11 +12,12 @@ from cerec.reproduce.pages import (
     consistency,
     data,
     depth,
-    explanations,
+    flips,
     recommendation,
 )
 from cerec.reproduce.pages.about import about_page
 from cerec.reproduce.pages.parts import closing
+from cerec.reproduce.pages.systems import write_snippets
 from cerec.reproduce.plan import Experiment
 from cerec.reproduce.store import Results, read_results
 from cerec.reproduce.text import Block, Page
@@ -27,13 +28,13 @@ PAGES: dict[str, Callable[[Results], list[Block]]] = {
     "agent": agent.blocks,
     "ablations": ablations.blocks,
     "cases": cases.blocks,
-    "explanations": explanations.blocks,
+    "flips": flips.blocks,
     "recommendation": recommendation.blocks,
     "consistency": consistency.blocks,
 }
 """What stands on each page, above what is missing."""
 
-__all__ = ["PAGES", "about_page", "page_of", "render"]
+__all__ = ["PAGES", "about_page", "page_of", "render", "write_snippets"]
 
 
 def page_of(experiment: Experiment, folder: Path) -> tuple[Page, int]:

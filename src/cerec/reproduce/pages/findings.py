@@ -130,13 +130,13 @@ def consistency_row(found: Found, folder: Path) -> list[str]:
 def flips_row(found: Found, folder: Path) -> list[str]:
     """The paper's set, tried."""
     del folder
-    results = found["explanations"]
+    results = found["flips"]
     texts = [
         f"{title_of(results, r.cell.set)}: {percent(_form(r)['added_flips'], 0)} flip"
         for r in _explained(results)
     ]
     why = "the paper does not try its sets; here every set is scored again"
-    ours = "; ".join(texts) or _missing("explanations")
+    ours = "; ".join(texts) or _missing("flips")
     return ["explanation sets that take the item out of the list", "not reported", ours, why]
 
 
@@ -224,7 +224,7 @@ def depth(found: Found, folder: Path) -> str:
 def flips(found: Found, folder: Path) -> str:
     """How often the paper's set flips, and how much smaller the verified set is."""
     del folder
-    results = found["explanations"]
+    results = found["flips"]
     texts = [
         f"{title_of(results, r.cell.set)}: {_form(r)['mean_size']:.1f} values, of which "
         f"{percent(_form(r)['added_flips'], 0)} flip when added and "
@@ -233,8 +233,8 @@ def flips(found: Found, folder: Path) -> str:
         for r in _explained(results)
     ]
     if not texts:
-        return f"It is {_missing('explanations')}."
-    return "; ".join(texts) + ". [More](explanations.md)."
+        return f"It is {_missing('flips')}."
+    return "; ".join(texts) + ". [More](flips.md)."
 
 
 ROWS: list[Callable[[Found, Path], list[str]]] = [
