@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,7 +51,7 @@ def compare(
 
     Example: cerec compare demo --models popularity,bpr,cerec --seeds 3 --budget 1
     """
-    from cerec.data.filters import apply
+    from cerec.data.filters import FilterConfig, apply
     from cerec.data.load import load
     from cerec.data.split import split
     from cerec.evaluate.compare.contenders import CONTENDERS
@@ -100,8 +101,13 @@ def compare(
         "items": len(dataset.items),
         "split": {"method": settings.split.method, "seed": split_seed}
         | {part: getattr(parts, part).size for part in ("train", "valid", "test")},
+        "filters": {
+            k: v for k, v in asdict(settings.filters).items() if v != getattr(FilterConfig(), k)
+        },
+        "ks": list(plan.ks),
         "seeds": seeds,
         "trials": budget,
+        "valid_users": valid_users,
         "fit": {"epochs": epochs, "every": every, "patience": patience, "seconds": seconds},
         "reference": base,
         "wall_seconds": round(time.perf_counter() - started, 1),
@@ -129,7 +135,7 @@ def _show(lines: list[Any], k: int, about: dict[str, Any]) -> None:
         title=f"{about['data']}: test, whole catalogue, mean over users and {about['seeds']} seeds"
     )
     table.add_column("")
-    for name in (*map(heading, names), "tried", "s / fit", "MB"):
+    for name in (*map(heading, names), "tried", "s / fit", "CPU s", "MB"):
         table.add_column(name, justify="right")
     best = {name: (ranked(lines, name) or [""])[0] for name in names}
     for line in lines:
@@ -138,8 +144,10 @@ def _show(lines: list[Any], k: int, about: dict[str, Any]) -> None:
             f"[bold]{text}[/bold]" if best[name] == line.model else text
             for text, name in zip(cells, names, strict=True)
         ]
-        cost = (str(line.trials or 1), f"{line.seconds:.1f}", f"{line.peak_mb:.0f}")
-        table.add_row(line.title, *cells, *(cost if not line.error else ("-", "-", "-")))
+        spent = (f"{line.seconds:.1f}", f"{line.cpu_seconds:.1f}", f"{line.peak_mb:.0f}")
+        table.add_row(
+            line.title, *cells, *((str(line.trials or 1), *spent) if not line.error else "----")
+        )
     out.print(table)
     out.print(f"* differs from {about['reference']} over users, p < 0.05 (Wilcoxon, Holm)")
     for line in lines:

@@ -1,0 +1,86 @@
+"""The paper's table II on open data: runs `cerec compare` on every set and writes the page.
+
+    python experiments/recommendation.py --data FOLDER [--sets ml-100k,ml-1m]
+    python experiments/recommendation.py --page      the page alone
+
+FOLDER holds the sets by name; cells are kept under --cache, so a stopped run goes on. Tables go to
+docs/results/recommendation/SET.json and .csv, the page to docs/results/recommendation.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+from cerec.evaluate.compare.page import published_section, read_published, set_section
+
+OUT = Path(__file__).parents[1] / "docs" / "results"
+FOLDER = OUT / "recommendation"
+HEAD = Path(__file__).with_name("recommendation_head.md")
+MODELS = "popularity,itemknn,ease,ials,bpr,lightgcn,neumf,mcrec,kgpolicy,kgqr,kgat,cerec"
+RARE = "--set filters.min_entity=10 --set filters.min_relation=50"
+WIKI = '["*wikiPageWikiLink*","*rdf-syntax-ns#type*"]'
+SETS = {
+    "ml-100k": f"--seeds 5 --budget 2 --seconds 30 {RARE} --set filters.k_core=10",
+    "amazon-beauty": f"--seeds 5 --budget 2 --seconds 40 {RARE}",
+    "ml-1m": f"--seeds 5 --budget 2 --seconds 60 {RARE} --set 'filters.leave_out={WIKI}'",
+    "last-fm": f"--seeds 1 --budget 1 --seconds 90 {RARE}",
+    "yelp2018-partial": f"--seeds 1 --budget 1 --seconds 90 {RARE}",
+}
+"""Options of `cerec compare` for every set, beside those all sets share."""
+SHARED = f"--models {MODELS} --valid-users 2000"
+THEIRS = {"last-fm": "last-fm", "yelp2018-partial": "yelp2018"}
+"""Sets that are (part of) a set of the paper's."""
+
+
+def command(name: str, folder: str = "FOLDER", out: str = "compared") -> str:
+    """The comparison of one set, as one would type it."""
+    return f"cerec compare {folder}/{name} {SHARED} {SETS[name]} --out {out}/{name}"
+
+
+def run(name: str, data: Path, cache: Path) -> None:
+    """Compute what is missing of a set, and take its tables over."""
+    from cerec.cli.main import app
+
+    words = shlex.split(command(name, str(data), str(cache)))[1:]
+    app(words, standalone_mode=False)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for kind in ("json", "csv"):
+        shutil.copy(cache / name / f"table.{kind}", FOLDER / f"{name}.{kind}")
+
+
+def page() -> str:
+    """The whole page, from the files in `FOLDER`."""
+    published = read_published(FOLDER / "paper.csv")
+    parts = [HEAD.read_text(encoding="utf-8").strip()]
+    there = [name for name in SETS if (FOLDER / f"{name}.json").exists()]
+    commands = "\n".join("    " + command(name) for name in there)
+    parts.append("## The commands\n\n`FOLDER` holds the sets by name.\n\n" + commands)
+    for name in there:
+        table = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+        parts.append(set_section(table, [p for p in published if p.set == THEIRS.get(name)]))
+    parts.append("## The paper's table II\n\n" + published_section(published))
+    return "\n\n".join(parts) + "\n"
+
+
+def main() -> None:
+    """Compute what is asked for, then write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder that holds the sets")
+    parser.add_argument("--sets", default=",".join(SETS), help="names, comma-separated")
+    parser.add_argument("--cache", type=Path, default=Path("compared"), help="where cells go")
+    parser.add_argument("--page", action="store_true", help="only write the page")
+    args = parser.parse_args()
+    if not args.page:
+        if args.data is None:
+            parser.error("--data FOLDER is needed to compute; --page writes the page alone")
+        for name in args.sets.split(","):
+            run(name, args.data, args.cache)
+    (OUT / "recommendation.md").write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
