@@ -15,6 +15,7 @@ from cerec.errors import ConfigError
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
+from cerec.recommend.compared import kgat_kernels as kernels
 from cerec.recommend.compared.kgat import KGAT, KGATConfig
 from cerec.recommend.compared.kgat_graph import Edges, Propagation, attention
 from cerec.recommend.negatives import Uniform
@@ -93,20 +94,14 @@ def test_propagation_and_its_gradient_equal_the_dense_matrix() -> None:
     full.index_put_(at, weight, accumulate=True)  # parallel edges add up
     x = torch.randn(edges.n_nodes, 3, generator=torch.Generator().manual_seed(1))
     pull = torch.randn(edges.n_nodes, 3, generator=torch.Generator().manual_seed(2))
-    ours, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
-    (matrix(ours) * pull).sum().backward()
-    ((full @ theirs) * pull).sum().backward()
-    torch.testing.assert_close(matrix(x), full @ x)
-    torch.testing.assert_close(ours.grad, theirs.grad)
-    ours, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
-    (cut.ranked(ours) * pull[:45]).sum().backward()
-    ((full[:45] @ theirs) * pull[:45]).sum().backward()
-    torch.testing.assert_close(cut.ranked(x), full[:45] @ x)
-    torch.testing.assert_close(ours.grad, theirs.grad)
+    torch.testing.assert_close(matrix.forward(x), full @ x)
+    torch.testing.assert_close(matrix.backward(pull), full.T @ pull)
+    torch.testing.assert_close(cut.ranked.forward(x), full[:45] @ x)
+    torch.testing.assert_close(cut.ranked.backward(pull[:45]), full[:45].T @ pull[:45])
 
 
-def test_propagation_is_the_papers_bi_interaction() -> None:
-    made, _ = model()
+def slow_propagation(made: KGAT) -> torch.Tensor:
+    """The paper's formulas on a dense matrix, for autograd; nothing dropped."""
     edges, net = made.edges, made.net
     full = torch.zeros(edges.n_nodes, edges.n_nodes)
     at = (torch.from_numpy(edges.head).long(), torch.from_numpy(edges.tail).long())
@@ -116,11 +111,52 @@ def test_propagation_is_the_papers_bi_interaction() -> None:
         near = full @ e
         e = F.leaky_relu(by_sum(e + near)) + F.leaky_relu(by_product(e * near))
         parts.append(e / e.norm(dim=1, keepdim=True).clamp(min=1e-12))
-    expected = torch.cat(parts, dim=1)[:45]
-    torch.testing.assert_close(net.propagate(made.matrix, 0.0, None), expected)
-    assert np.array_equal(
-        np.concatenate(made.factors()), made.net.propagate(made.matrix, 0.0, None).detach().numpy()
-    )
+    return torch.cat(parts, dim=1)[:45]
+
+
+def test_propagation_is_the_papers_bi_interaction() -> None:
+    made, _ = model()
+    got = np.concatenate(made.factors())
+    np.testing.assert_allclose(got, slow_propagation(made).detach().numpy(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("layers", [(5, 3), (4,), (6, 5, 3)])
+def test_ranking_gradients_equal_autograd_of_the_definition(layers: tuple[int, ...]) -> None:
+    made, known = model(layers=layers, dropout=0.0, l2=0.3, learning_rate=1e-12)
+    rng, wrong = np.random.default_rng(0), []
+
+    class Spy(Uniform):
+        def draw(self, *args: object) -> np.ndarray:
+            wrong.append(super().draw(*args))
+            return wrong[-1]
+
+    u, i = known.row_of()[::2], known.indices[::2]
+    loss = made._rank(u, i, Spy(), np.empty((20, 0), np.int32), rng)
+    ranked = (made.net.node, *made.net.sums.parameters(), *made.net.products.parameters())
+    ours = [weight.grad.clone() for weight in ranked]
+    e = slow_propagation(made)
+    a, b, c = (e[torch.from_numpy(x.astype(np.int64))] for x in (u, i + 20, wrong[0] + 20))
+    slow = F.softplus((a * c).sum(1) - (a * b).sum(1)).sum()
+    size = a.square().sum() + b.square().sum() + c.square().sum()
+    theirs = torch.autograd.grad((slow + 0.15 * size) / len(u), ranked)
+    assert loss == pytest.approx(slow.item(), rel=1e-5)
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other, atol=1e-6, rtol=1e-4)
+
+
+def test_dropout_leaves_out_its_share_and_its_gradient_the_same() -> None:
+    rng = np.random.default_rng(0)
+    total, product = (rng.standard_normal((200, 30)).astype(np.float32) for _ in range(2))
+    whole = kernels.activate(total, product, 0.0, 5)
+    some = kernels.activate(total, product, 0.25, 5)
+    kept = some != 0
+    assert kept.mean() == pytest.approx(0.75, abs=0.02)
+    np.testing.assert_allclose(some[kept], whole[kept] / 0.75, rtol=1e-5)
+    assert not np.array_equal(kept, kernels.activate(total, product, 0.25, 6) != 0)
+    ones = np.ones_like(total)
+    kernels.deactivate(total, product, ones, 0.25, 5)
+    np.testing.assert_array_equal(total != 0, kept)
+    np.testing.assert_allclose(np.abs(product[kept]).max(), 1 / 0.75, rtol=1e-6)
 
 
 def test_ranking_sends_no_gradient_into_the_attention() -> None:
@@ -164,11 +200,10 @@ def test_graph_gradients_equal_autograd_of_the_definition() -> None:
     made, _ = model()
     edges, net = made.edges, made.net
     part = np.argsort(edges.relation, kind="stable")[::3]
-    head, kind, tail = (
-        torch.from_numpy(x[part].astype(np.int64)) for x in (edges.head, edges.relation, edges.tail)
-    )
-    wrong = torch.from_numpy(np.random.default_rng(0).integers(0, edges.n_nodes, len(part)))
-    loss = net.embed(head, kind, tail, wrong, 0.1)
+    ends = [x[part] for x in (edges.head, edges.relation, edges.tail)]
+    ends.append(np.random.default_rng(0).integers(0, edges.n_nodes, len(part)).astype(np.int32))
+    loss = net.embed(*ends, 0.1)
+    head, kind, tail, wrong = (torch.from_numpy(x.astype(np.int64)) for x in ends)
     node, rel, w = (
         x.detach().clone().requires_grad_() for x in (net.node, net.relation, net.project)
     )

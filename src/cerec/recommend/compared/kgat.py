@@ -18,11 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numba
 import numpy as np
 import torch
-import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from cerec.errors import ConfigError
@@ -30,21 +27,20 @@ from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
+from cerec.recommend.compared import kgat_kernels as kernels
 from cerec.recommend.compared.chunks import lists_for
-from cerec.recommend.compared.kgat_graph import Edges, Propagation, attention
+from cerec.recommend.compared.kgat_graph import Edges, Product, Propagation, attention
 from cerec.recommend.compared.pretraining import pretrain
 from cerec.recommend.compared.weights import (
     State,
     adam,
-    array,
     dense,
     fetch,
     glorot,
     pack,
-    rows,
     unpack,
 )
-from cerec.recommend.draws import TRIES, below, fresh_state, holds
+from cerec.recommend.draws import fresh_state
 from cerec.recommend.factors import batches
 from cerec.recommend.scorer import Scorer
 from cerec.rng import torch_generator
@@ -94,6 +90,32 @@ AUTHORS = KGATConfig(
 """The authors' released defaults (up to 1,000 epochs)."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """What a layer's gradient needs of its forward pass."""
+
+    product: Product
+    e: Vectors
+    near: Vectors
+    mixed: tuple[Vectors, ...]
+    """e + near and e * near."""
+    made: tuple[Vectors, ...]
+    """What the two linear maps made of them."""
+    length: Vectors
+    unit: Vectors
+    """Lengths and directions of the result."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Propagated:
+    """Vectors of users and items, and how they came about."""
+
+    every: Vectors
+    steps: list[Step]
+    drop: float
+    seed: int
+
+
 class KGATNet(nn.Module):
     """Node table, propagation layers, relation vectors and projections."""
 
@@ -101,60 +123,95 @@ class KGATNet(nn.Module):
         super().__init__()
         n_relations = len(edges.relations)
         sizes = list(pairwise((config.dim, *config.layers)))
+        self._widths = (config.dim, *config.layers)
+        self._scratch: dict[str, Tensor] = {}
         self.node = glorot(edges.n_nodes, config.dim, generator=generator)
         self.sums = nn.ModuleList(dense(n, m, generator) for n, m in sizes)
         self.products = nn.ModuleList(dense(n, m, generator) for n, m in sizes)
         self.relation = glorot(n_relations, config.dim, generator=generator)
         self.project = glorot(n_relations, config.dim, config.dim, generator=generator)
 
-    def propagate(self, matrix: Propagation, drop: float, noise: torch.Generator | None) -> Tensor:
+    @torch.no_grad()
+    def propagate(self, matrix: Propagation, drop: float = 0.0, seed: int = 0) -> Propagated:
         """(users + items, dim + layers) vectors; outputs are normalised, what goes on is not."""
-        e: Tensor = self.node
-        outputs = [e[: matrix.n_ranked]]
+        widths = self._widths
+        every = np.empty((matrix.n_ranked, sum(widths)), np.float32)
+        every[:, : widths[0]] = self.node.numpy()[: matrix.n_ranked]
+        e, steps, at = self.node.numpy(), [], widths[0]
         for n, (by_sum, by_product) in enumerate(zip(self.sums, self.products, strict=True)):
-            last = n + 1 == len(self.sums)
-            near = (matrix.ranked if last else matrix.whole)(e)
-            e = e[: len(near)]
-            e = F.leaky_relu(by_sum(e + near)) + F.leaky_relu(by_product(e * near))
-            if noise is not None and drop > 0:
-                keep = torch.rand(e.shape, generator=noise) >= drop
-                e = e * keep / (1 - drop)
-            outputs.append(F.normalize(e[: matrix.n_ranked], dim=1))
-        return torch.cat(outputs, dim=1)
+            product = matrix.ranked if n + 1 == len(self.sums) else matrix.whole
+            near = product.forward(torch.from_numpy(e)).numpy()
+            mixed = kernels.mix(e, near)
+            made = tuple(
+                layer(torch.from_numpy(x)).numpy()
+                for layer, x in zip((by_sum, by_product), mixed, strict=True)
+            )
+            out = kernels.activate(*made, drop, seed + n)
+            unit = every[:, at : at + widths[n + 1]]
+            steps.append(Step(product, e, near, mixed, made, kernels.normalise(out, unit), unit))
+            e, at = out, at + widths[n + 1]
+        return Propagated(every, steps, drop, seed)
 
     @torch.no_grad()
-    def embed(self, head: Tensor, kind: Tensor, tail: Tensor, wrong: Tensor, l2: float) -> float:
+    def push_back(self, made: Propagated, grad: Vectors) -> None:
+        """Set the gradients of the weights, given that by the propagated vectors.
+
+        Written out: by autograd a pass takes about twice as long. Uses up what `propagate` kept.
+        """
+        d = self.node.shape[1]
+        at, d_out = made.every.shape[1], None
+        for n in range(len(made.steps) - 1, -1, -1):
+            step, by_sum, by_product = made.steps[n], self.sums[n], self.products[n]
+            width = step.unit.shape[1]
+            d_out = np.zeros_like(step.made[0]) if d_out is None else d_out
+            kernels.unnormalise(step.unit, step.length, grad[:, at - width : at], d_out)
+            kernels.deactivate(*step.made, d_out, made.drop, made.seed + n)
+            d_mixed = []
+            for layer, x, d_x in zip((by_sum, by_product), step.mixed, step.made, strict=True):
+                weight, bias = layer.parameters()
+                d_y = torch.from_numpy(d_x)
+                weight.grad, bias.grad = d_y.T @ torch.from_numpy(x), d_y.sum(0)
+                d_mixed.append((d_y @ weight).numpy())
+            kernels.unmix(step.e, step.near, *d_mixed)
+            d_out = step.product.backward(torch.from_numpy(d_mixed[1])).numpy()
+            d_out[: len(step.near)] += d_mixed[0]
+            at -= width
+        d_node = np.zeros_like(self.node.numpy()) if d_out is None else d_out
+        d_node[: len(grad)] += grad[:, :d]
+        self.node.grad = torch.from_numpy(d_node)
+
+    @torch.no_grad()
+    def embed(self, head: Rows, kind: Rows, tail: Rows, wrong: Rows, l2: float) -> float:
         """Set the gradients of TransR's mean loss over edges sorted by relation; the loss.
 
         With z = W_r (e_h - e_t) + e_r the energy is |z|^2, and its gradients are written out: by
         autograd this part takes several times longer.
         """
-        h, t, w = (self.node[x] for x in (head, tail, wrong))
-        n, d = h.shape
-        apart = torch.stack([h - t, h - w], dim=1).view(2 * n, d)  # right and wrong by turns
-        kinds, counts = torch.unique_consecutive(kind, return_counts=True)
-        ends = [0, *(2 * counts.cumsum(0)).tolist()]
+        n, node = len(head), self.node.numpy()
+        apart, z, d_apart = (self._kept(name, 2 * n) for name in ("apart", "z", "d_apart"))
+        kernels.differences(node, head, tail, wrong, apart.numpy())
+        kinds, starts = np.unique(kind, return_index=True)
+        ends = [*(2 * starts).tolist(), 2 * n]
         spans = list(zip(kinds.tolist(), pairwise(ends), strict=True))
-        z = torch.empty_like(apart)
         for r, (a, b) in spans:
             torch.addmm(self.relation[r], apart[a:b], self.project[r], out=z[a:b])
-        energy = z.square().sum(1).view(n, 2)
-        gap = energy[:, 0] - energy[:, 1]
-        c = 2 * torch.sigmoid(gap) / n
-        d_z = z.mul_(torch.stack([c, -c], dim=1).view(2 * n, 1))
-        d_apart = torch.empty_like(apart)
+        loss = kernels.energies(z.numpy())
         d_project, d_relation = torch.zeros_like(self.project), torch.zeros_like(self.relation)
         for r, (a, b) in spans:
-            torch.mm(apart[a:b].T, d_z[a:b], out=d_project[r])
-            d_relation[r] = d_z[a:b].sum(0) + l2 / n * ((b - a) // 2) * self.relation[r]
-            torch.mm(d_z[a:b], self.project[r].T, out=d_apart[a:b])
-        d_right, d_wrong = d_apart.view(n, 2, d).unbind(1)
-        d_node, pull = torch.zeros_like(self.node), l2 / len(head)
-        d_node.index_add_(0, head, d_right + d_wrong + pull * h)
-        d_node.index_add_(0, tail, pull * t - d_right)
-        d_node.index_add_(0, wrong, pull * w - d_wrong)
-        self.node.grad, self.project.grad, self.relation.grad = d_node, d_project, d_relation
-        return F.softplus(gap).mean().item()
+            torch.mm(apart[a:b].T, z[a:b], out=d_project[r])
+            d_relation[r] = z[a:b].sum(0) + l2 / n * ((b - a) // 2) * self.relation[r]
+            torch.mm(z[a:b], self.project[r].T, out=d_apart[a:b])
+        d_node = self._kept("d_node", len(node)).zero_()
+        kernels.push_edges(node, head, tail, wrong, d_apart.numpy(), l2 / max(n, 1), d_node.numpy())
+        self.node.grad = d_node
+        self.project.grad, self.relation.grad = d_project, d_relation
+        return float(loss)
+
+    def _kept(self, name: str, n: int) -> Tensor:
+        """(n, dim) memory used again by every batch: fresh pages cost more than the sums."""
+        if len(self._scratch.get(name, ())) < n:
+            self._scratch[name] = torch.empty(n, len(self.node[0]))
+        return self._scratch[name][:n]
 
 
 class KGAT:
@@ -219,31 +276,33 @@ class KGAT:
         lists: Rows,
         rng: np.random.Generator,
     ) -> float:
-        noise = torch.Generator().manual_seed(int(rng.integers(2**62)))
-        e = self.net.propagate(self.matrix, self.config.dropout, noise)
-        context = Context(self._known, self._facts, *self._parts(e), lists)
-        wrong = negatives.draw(user, item, context, rng)
+        made = self.net.propagate(self.matrix, self.config.dropout, int(rng.integers(2**31)))
+        first = self._graph.n_users
+        both = made.every[:first], made.every[first:]
+        wrong = negatives.draw(user, item, Context(self._known, self._facts, *both, lists), rng)
         there = wrong >= 0
-        u = F.embedding(rows(user[there]), e)
-        i, j = (F.embedding(rows(x[there] + self._graph.n_users), e) for x in (item, wrong))
-        loss = F.softplus((u * j).sum(1) - (u * i).sum(1)).sum()
-        size = sum(x.square().sum() for x in (u, i, j))
+        grad = np.zeros_like(made.every)
+        loss = kernels.push_pairs(
+            made.every,
+            user[there],
+            item[there] + np.int32(first),
+            wrong[there] + np.int32(first),
+            self.config.l2,
+            1.0 / max(len(user), 1),
+            grad,
+        )
         self.net.zero_grad()
-        ((loss + 0.5 * self.config.l2 * size) / max(len(user), 1)).backward()
+        self.net.push_back(made, grad)
         self._ranking.step()
-        return loss.item()
-
-    def _parts(self, e: Tensor) -> tuple[Vectors, Vectors]:
-        both = array(e)
-        return both[: self._graph.n_users], both[self._graph.n_users :]
+        return float(loss)
 
     def _embed(self, part: Rows, rng: np.random.Generator) -> float:
         edges = self.edges
         part = part[np.argsort(edges.relation[part], kind="stable")]
         near = self._graph.adjacency
-        wrong = _wrong_tails(edges.head[part], near.indptr, near.indices, fresh_state(rng))
-        head, kind, tail = (rows(x[part]) for x in (edges.head, edges.relation, edges.tail))
-        loss = self.net.embed(head, kind, tail, rows(wrong), self.config.kg_l2)
+        head, kind, tail = (x[part] for x in (edges.head, edges.relation, edges.tail))
+        wrong = kernels.wrong_tails(head, near.indptr, near.indices, fresh_state(rng))
+        loss = self.net.embed(head, kind, tail, wrong, self.config.kg_l2)
         self._facts_adam.step()
         return loss
 
@@ -254,10 +313,10 @@ class KGAT:
     def _with(self, weight: Tensor) -> Propagation:
         return Propagation(self.edges, weight, self._graph.n_users + self._graph.n_items)
 
-    @torch.no_grad()
     def factors(self) -> tuple[Vectors, Vectors]:
         """The propagated vectors, nothing dropped."""
-        return self._parts(self.net.propagate(self.matrix, 0.0, None))
+        every = self.net.propagate(self.matrix).every
+        return every[: self._graph.n_users], every[self._graph.n_users :]
 
     def scorer(self) -> Scorer:
         """Scores by the propagated vectors; the effects of values are to be fitted."""
@@ -278,18 +337,3 @@ class KGAT:
             self._attend()
         else:
             self.matrix = self._with(self.edges.first_weights())
-
-
-@numba.njit(cache=True, error_model="numpy", nogil=True)
-def _wrong_tails(
-    head: Rows, indptr: NDArray[np.int64], indices: Rows, state: NDArray[np.uint64]
-) -> Rows:
-    """A node that is no neighbour of each head (any node after `TRIES` draws)."""
-    n = len(indptr) - 1
-    out = np.empty(len(head), np.int32)
-    for e in range(len(head)):
-        for _ in range(TRIES):
-            out[e] = below(state, n)
-            if out[e] != head[e] and not holds(indptr, indices, head[e], out[e]):
-                break
-    return out

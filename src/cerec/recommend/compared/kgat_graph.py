@@ -139,18 +139,25 @@ def _softmax(logit: NDArray[np.float32], offsets: Ints) -> NDArray[np.float32]:
     return out
 
 
+Entries = tuple[Tensor, Tensor, Tensor]
+"""Column of every entry, first entry of every row, weight of every entry."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Product:
-    """A sparse matrix ready to be multiplied with; its transpose serves the gradient."""
+    """A sparse matrix ready to be multiplied with, from either side."""
 
-    forward: tuple[Tensor, Tensor, Tensor]
-    backward: tuple[Tensor, Tensor, Tensor]
-    """Column of every entry, first entry of every row, weight; rows or columns in order."""
+    rows: Entries
+    columns: Entries
+    """The entries of the transposed matrix."""
 
-    def __call__(self, dense: Tensor) -> Tensor:
-        """`A @ dense`; gradients flow to `dense` alone."""
-        out: Tensor = _Product.apply(dense.contiguous(), self)  # type: ignore[no-untyped-call]
-        return out
+    def forward(self, dense: Tensor) -> Tensor:
+        """`A @ dense`."""
+        return _bag(dense, self.rows)
+
+    def backward(self, grad: Tensor) -> Tensor:
+        """The gradient by `dense`: `A.T @ grad`."""
+        return _bag(grad, self.columns)
 
 
 class Propagation:
@@ -177,23 +184,8 @@ class Propagation:
         )
 
 
-def _bag(dense: Tensor, rows: tuple[Tensor, Tensor, Tensor]) -> Tensor:
-    indices, offsets, weight = rows
+def _bag(dense: Tensor, entries: Entries) -> Tensor:
+    indices, offsets, weight = entries
     return F.embedding_bag(
         indices, dense, offsets, mode="sum", per_sample_weights=weight, include_last_offset=True
     )
-
-
-class _Product(torch.autograd.Function):
-    @staticmethod
-    def forward(  # type: ignore[override]
-        ctx: torch.autograd.function.FunctionCtx, dense: Tensor, matrix: Product
-    ) -> Tensor:
-        ctx.matrix = matrix  # type: ignore[attr-defined]
-        return _bag(dense, matrix.forward)
-
-    @staticmethod
-    def backward(  # type: ignore[override]
-        ctx: torch.autograd.function.FunctionCtx, grad: Tensor
-    ) -> tuple[Tensor, None]:
-        return _bag(grad.contiguous(), ctx.matrix.backward), None  # type: ignore[attr-defined]
