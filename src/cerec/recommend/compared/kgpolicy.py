@@ -21,6 +21,7 @@ from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.scorer import Scorer
 
 AUTHORS = KGPolicyConfig(
+    steps=2,
     neighbours=64,
     random=64,
     keep=32,
@@ -30,6 +31,7 @@ AUTHORS = KGPolicyConfig(
     update=1024,
     dropout=0.5,
     start="random",
+    l2=0.01,
     batch=1024,
     pretrain=100,
 )

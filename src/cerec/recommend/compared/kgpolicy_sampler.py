@@ -41,18 +41,19 @@ class KGPolicyConfig:
     """Width of the recommender's vectors and of the node table."""
     hidden: int = 32
     """Width of the first graph layer; the second is `dim` wide."""
-    steps: int = 2
+    steps: int = 1
     """Steps of two hops from the liked item to the negative."""
     neighbours: int = 16
     """Neighbours in an action list, drawn anew every epoch."""
-    random: int = 16
+    random: int = 48
     """Random items beside them."""
-    keep: int = 4
+    keep: int = 2
     """Ends of a step that the recommender picks the best-scored of."""
     greedy: bool = False
     """Take the likeliest hop, as the released code does, instead of drawing it."""
-    heat: float = 0.1
-    """Attention scores are divided by it; unit vectors alone give nearly even chances."""
+    heat: float = 1.0
+    """Attention scores are divided by it; below 1 the walk keeps to what is close, and finds more
+    items that the user would like."""
     gamma: float = 0.99
     """Discount of later rewards."""
     policy_rate: float = 1e-3
@@ -65,7 +66,7 @@ class KGPolicyConfig:
     """Where the node table starts: the recommender's factors, or noise."""
     learning_rate: float = 0.05
     """Step of the recommender (Adagrad)."""
-    l2: float = 0.01
+    l2: float = 0.03
     """Pull towards zero on the recommender's vectors."""
     batch: int = 2048
     """Pairs per update of the recommender."""
