@@ -185,7 +185,7 @@ def test_returns_by_hand() -> None:
 
 
 def test_the_policy_learns_to_earn() -> None:
-    sampler, context, known = setting(keep=1, steps=1, policy_rate=0.02, neighbours=8)
+    sampler, context, known = setting(keep=1, heat=0.1, random=16, policy_rate=0.02, neighbours=8)
     rng = np.random.default_rng(0)
     user, item = np.tile(known.row_of(), 8), np.tile(known.indices, 8)
     earned = []
