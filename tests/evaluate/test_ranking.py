@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cerec.errors import ConfigError
 from cerec.evaluate.ranking import METRICS, beyond_accuracy, mean, per_user
 from cerec.ragged import Ragged
+from cerec.recommend.topk import top_k_all
 
 
 def ragged(*rows: list[int]) -> Ragged:
@@ -98,3 +100,45 @@ def test_beyond_accuracy_by_hand() -> None:
     assert got["coverage@2"] == 0.75
     assert got["novelty@2"] == pytest.approx((0 + 1 + 0 + 1) / 4)
     assert got["popularity@2"] == pytest.approx((2 + 1 + 2 + 0) / 4 / ((2 + 1 + 2) / 3))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_metrics_equal_those_of_implicit() -> None:
+    """implicit ranks for itself, so it is given a model that says what the list is."""
+    evaluation = pytest.importorskip("implicit.evaluation")
+    base = pytest.importorskip("implicit.cpu.matrix_factorization_base")
+    rng = np.random.default_rng(0)
+    n_users, n_items, k = 40, 30, 8
+    user = rng.standard_normal((n_users, 5)).astype(np.float32)
+    item = rng.standard_normal((n_items, 5)).astype(np.float32)
+    part = rng.random((n_users, n_items))
+    train, test = part < 0.2, (part > 0.75) & (np.arange(n_users) % 10 != 0)[:, None]
+
+    class Given(base.MatrixFactorizationBase):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.user_factors, self.item_factors = user, item
+
+        def fit(self, *args: object) -> None: ...
+        def save(self, *args: object) -> None: ...
+
+    theirs = evaluation.ranking_metrics_at_k(
+        Given(),
+        sp.csr_matrix(train.astype(np.float32)),
+        sp.csr_matrix(test.astype(np.float32)),
+        K=k,
+        show_progress=False,
+        num_threads=1,
+    )
+    known = ragged(*(np.flatnonzero(row).tolist() for row in train))
+    wanted = ragged(*(np.flatnonzero(row).tolist() for row in test))
+    values = per_user(top_k_all(user, item, known, k), wanted, [k])
+    ours = mean(values)
+    assert ours[f"ndcg@{k}"] == pytest.approx(theirs["ndcg"])
+    assert ours[f"map@{k}"] == pytest.approx(theirs["map"])
+    # implicit's "precision" is hits over all that could be hit, added up over users
+    most = np.minimum(wanted.counts, k)
+    hits = np.nansum(values[f"precision@{k}"]) * k
+    assert hits / most.sum() == pytest.approx(theirs["precision"])
+    recalled = np.nansum(values[f"recall@{k}"] * wanted.counts)
+    assert recalled == pytest.approx(hits)
