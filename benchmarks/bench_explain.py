@@ -12,6 +12,7 @@ pair, so the ratio is a lower bound), and to the exact search over all items, wi
 from __future__ import annotations
 
 import argparse
+import resource
 import time
 from collections import Counter
 from pathlib import Path
@@ -73,6 +74,17 @@ def compare_to_exhaustive(
     print(f"{np.mean(slow) / in_batch:,.0f} x those of a batch")
 
 
+def growth(explainer: Explainer, pairs: list[tuple[str, str]], k: int) -> str:
+    """Resident memory when a tenth of the pairs has been read and dropped, and at the end."""
+    seen = []
+    for n, _ in enumerate(explainer.explain_many(pairs * 3, k=k)):
+        if n in (3 * len(pairs) // 10, 3 * len(pairs) - 1):
+            pages = int(Path("/proc/self/statm").read_text().split()[1])
+            seen.append(pages * resource.getpagesize() / 2**20)
+    first, last = seen
+    return f"{first:.0f} MB after {3 * len(pairs) // 10:,} pairs, {last:.0f} MB after 10 x as many"
+
+
 def recheck(explainer: Explainer, answers: list[Explanation]) -> None:
     """Every verified explanation, through `rescore` and a full ranking."""
     for e in answers:
@@ -114,6 +126,7 @@ def main() -> None:
     print(f"in a batch: {len(pairs) / batch:,.0f} a second ", end="")
     print(f"({1e3 * cpu / len(pairs):.2f} ms of CPU each)")
 
+    print(f"memory: {growth(explainer, pairs, asked.k)}")
     singles = np.array([explainer.explain(*pair, k=asked.k).seconds for pair in pairs[:500]])
     p50, p99 = 1e3 * np.percentile(singles, [50, 99])
     print(f"alone: median {p50:.1f} ms, 99 % within {p99:.1f} ms")
