@@ -141,7 +141,7 @@ def flips_row(found: Found, folder: Path) -> list[str]:
 
 
 def _explained(results: Results) -> list[Result]:
-    parts = [*results.of("explanations"), *results.of("without-agent")]
+    parts = [*results.of("all-users"), *results.of("explanations")]
     return [r for r in parts if "paper_form" in r.found["explanations"]]
 
 

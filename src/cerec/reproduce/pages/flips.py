@@ -10,7 +10,7 @@ from cerec.reproduce.text import Block, Grid, number, percent
 
 def blocks(results: Results) -> list[Block]:
     """How often the paper's set flips, then the table of verified sets."""
-    found = [*results.of("explanations"), *results.of("without-agent")]
+    found = [*results.of("all-users"), *results.of("explanations")]
     if not found:
         return []
     return [
