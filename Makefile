@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
-.PHONY: help setup demo reproduce test test-slow test-browser check format lint types docs bench cover clean
+.PHONY: help setup demo reproduce pages test test-slow test-browser check format lint types docs bench cover clean
 
 help:
 	@echo "make demo          set up, generate a small world, train, explain (about two minutes warm)"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-slow     the tests that train for long; with CEREC_DATA=folder also those on real data"
 	@echo "make test-browser  the page in a real Chromium (installs Debian's chromium when missing)"
 	@echo "make reproduce     the paper's tables and figures on a small world (a few minutes)"
+	@echo "make pages         the pages of docs/results anew, from the result files"
 	@echo "make check         lint, types, layers, docs: what a commit must pass beside the tests"
 	@echo "make bench         the benchmarks, ratios against named alternatives"
 	@echo "make docs          the documentation site in docs/_build/html"
@@ -38,6 +39,10 @@ demo: $(VENV)/.base
 
 reproduce: $(VENV)/.base
 	@$(BIN)/cerec reproduce all --quick
+
+pages: $(VENV)/.base
+	@$(BIN)/python experiments/helps.py --data . --table
+	@$(BIN)/cerec reproduce table1,depth,reward,cases,ablations,flips --render-only --out docs/results
 
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest -m "not slow and not data and not browser" -n auto

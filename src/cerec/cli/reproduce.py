@@ -21,7 +21,7 @@ def reproduce(
     what: Annotated[
         str,
         typer.Argument(
-            help="table1, table2, table3, depth, reward, cases, ablations, flips, or all."
+            help="table1, table2, table3, depth, reward, cases, ablations, flips: one, several with commas, or all."
         ),
     ] = "all",
     data: Annotated[
@@ -59,7 +59,7 @@ def reproduce(
     from cerec.reproduce.runner import Watcher, run_experiment
 
     folder = experiments or EXPERIMENTS
-    asked = names(folder) if what == "all" else [what]
+    asked = names(folder) if what == "all" else [name.strip() for name in what.split(",")]
     plans = [read_experiment(name, folder, quick=quick) for name in asked]
     out = out_folder or Path("quick-reproduced" if quick else "reproduced")
     _check(data, out, needs=not (quick or render_only))

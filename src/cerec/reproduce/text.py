@@ -85,7 +85,7 @@ class Page:
     def files(self) -> dict[str, str]:
         """File name -> text."""
         out = {f"{self.name}.md": self.markdown()}
-        if any(isinstance(b, Grid) for b in self.blocks):
+        if any(isinstance(b, Grid) and not b.prose for b in self.blocks):
             out[f"{self.name}.tex"] = self.latex()
         for block in self.blocks:
             if isinstance(block, Picture):

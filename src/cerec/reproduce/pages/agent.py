@@ -17,9 +17,9 @@ def blocks(results: Results) -> list[Block]:
     out: list[Block] = [
         "The agent learns by REINFORCE against a finished recommender. A step earns 1 when the "
         "item it reaches would not make the list, and the cosine of the two items: at the most 2. "
-        "*Paper's letter* compares the vectors of the moment, which the agent can move until it "
-        "is pleased, from a random table: the reward rises for that reason, the entropy falls to "
-        "nothing and items look alike. The default compares the vectors it started from.",
+        "*Paper's letter* starts from a random table and compares the vectors of the moment, "
+        "which the agent can move until it is pleased: part of its reward is made that way, so "
+        "the two curves cannot be compared. The default compares the vectors it started from.",
         "## Cumulative reward",
     ]
     if first:

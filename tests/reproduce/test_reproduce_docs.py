@@ -1,0 +1,89 @@
+"""Every number of docs/results comes from a file: the pages are written anew and compared."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from cerec.reproduce.pages import about_page, page_of, write_snippets
+from cerec.reproduce.plan import names, read_experiment
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
+EXPERIMENTS = [read_experiment(name) for name in names()]
+OTHERS = {"recommendation", "consistency"}
+"""Pages that an experiment of this list can write, but that a script writes with more words."""
+BY_HAND = {"serving"}
+"""Pages whose numbers were printed by a benchmark and are not kept as files."""
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """Imports a script of `experiments/`."""
+    monkeypatch.syspath_prepend(str(ROOT / "experiments"))
+    return importlib.import_module
+
+
+@pytest.mark.parametrize(
+    "name", [e.name for e in EXPERIMENTS if e.page not in OTHERS], ids=lambda n: n
+)
+def test_the_page_of_an_experiment_is_what_its_results_say(name: str) -> None:
+    page, _ = page_of(read_experiment(name), RESULTS)
+    for file, text in page.files().items():
+        path = RESULTS / file
+        assert path.exists(), f"{file}: write it with cerec reproduce {name} --render-only"
+        assert path.read_text(encoding="utf-8") == text, f"{file} is not what its results say"
+
+
+def test_the_findings_are_what_the_results_say() -> None:
+    text = about_page(RESULTS).markdown()
+    assert (RESULTS / "about.md").read_text(encoding="utf-8") == text
+
+
+def test_what_the_pages_of_systems_include_is_what_the_results_say(tmp_path: Path) -> None:
+    for kind in ("recommendation", "consistency"):
+        if (RESULTS / kind).is_dir():
+            shutil.copytree(RESULTS / kind, tmp_path / kind)
+    for path in write_snippets(tmp_path):
+        kept = RESULTS / "systems" / path.name
+        assert kept.read_text(encoding="utf-8") == path.read_text(encoding="utf-8")
+        page = (ROOT / "docs" / "systems" / path.name).read_text(encoding="utf-8")
+        assert f"results/systems/{path.name}" in page
+
+
+def test_the_comparison_of_negatives_is_what_its_cells_say(
+    tmp_path: Path, script: Callable[[str], ModuleType]
+) -> None:
+    helps = script("helps")
+    shutil.copytree(RESULTS / "helps", tmp_path / "helps")
+    helps.helps_table.write(
+        tmp_path / "helps", tmp_path / "none", helps.DEFAULT, [*helps.LINES, *helps.METHODS],
+        helps.HEAD,
+    )  # fmt: skip
+    assert (tmp_path / "helps.md").read_text() == (RESULTS / "helps.md").read_text()
+
+
+def test_the_page_of_explanations_is_what_its_files_say(
+    script: Callable[[str], ModuleType],
+) -> None:
+    explanations = script("explanations")
+    files = sorted(RESULTS.glob("explanations-*.json"))
+    found = {f.stem.removeprefix("explanations-"): json.loads(f.read_text()) for f in files}
+    assert (RESULTS / "explanations.md").read_text() == explanations.render(found)
+
+
+def test_every_page_of_results_is_checked_here() -> None:
+    checked = {e.page for e in EXPERIMENTS} | {"about", "helps", "explanations"} | BY_HAND
+    assert {path.stem for path in RESULTS.glob("*.md")} <= checked
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.rglob("*.json")), ids=lambda p: p.stem)
+def test_results_name_no_machine(path: Path) -> None:
+    assert not re.search(r"/(root|home|tmp|work)/", path.read_text(encoding="utf-8"))
