@@ -1,6 +1,10 @@
 """Sphinx settings; the site is built with warnings as errors (`make docs`)."""
 
+from pathlib import Path
+from typing import Any
+
 from cerec import __version__
+from cerec.reproduce.pages import write_snippets
 
 project = "cerec"
 author = "the cerec authors"
@@ -8,9 +12,18 @@ release = version = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.viewcode"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "results/systems"]
+exclude_patterns = ["_build", "systems/generated"]
 html_theme = "furo"
 html_title = "cerec"
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 suppress_warnings = ["myst.xref_missing"]
+
+
+def setup(app: Any) -> None:
+    """Presets and numbers of the compared systems are written from code and results."""
+    here = Path(__file__).parent
+    app.connect(
+        "builder-inited",
+        lambda _: write_snippets(here / "results", here / "systems" / "generated"),
+    )

@@ -21,7 +21,7 @@ def reproduce(
     what: Annotated[
         str,
         typer.Argument(
-            help="table1, table2, table3, depth, reward, cases, ablations, flips: one, several with commas, or all."
+            help="table1, table2, table3, depth, reward, cases, ablations, flips; with commas; all."
         ),
     ] = "all",
     data: Annotated[
@@ -54,7 +54,7 @@ def reproduce(
 
     Example: cerec reproduce all --quick
     """
-    from cerec.reproduce.pages import about_page, render, write_snippets
+    from cerec.reproduce.pages import about_page, render
     from cerec.reproduce.plan import EXPERIMENTS, names, read_experiment
     from cerec.reproduce.runner import Watcher, run_experiment
 
@@ -86,7 +86,6 @@ def reproduce(
         said = f"; {missing} cells are missing, the page says which" if missing else ""
         remark(f"wrote {page}{said}")
     if folder == EXPERIMENTS:
-        write_snippets(out)
         about_page(out, quick=quick).write(out)
         remark(f"wrote {out / 'about.md'}")
 

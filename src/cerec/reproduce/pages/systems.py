@@ -1,6 +1,7 @@
 """What the pages of the compared systems include: presets and numbers, written from code and files.
 
-`docs/systems/NAME.md` holds the words and includes `docs/results/systems/NAME.md`.
+`docs/systems/NAME.md` holds the words and includes `docs/systems/generated/NAME.md`, which is
+written when the documentation is built.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ EXPLAINERS = ("rdexp", "neuacf", "cadsi")
 NAMES = tuple(dict.fromkeys((*SYSTEMS, *EXPLAINERS)))
 
 
-def write_snippets(folder: Path) -> list[Path]:
-    """One file per system below `folder/systems`, from the results in `folder`."""
+def write_snippets(results: Path, folder: Path) -> list[Path]:
+    """One file per system in `folder`, from the result files in `results`."""
     made = []
     for name in NAMES:
-        path = folder / "systems" / f"{name}.md"
+        path = folder / f"{name}.md"
         with replacing(path) as target:
-            target.write_text(snippet(name, folder), encoding="utf-8")
+            target.write_text(snippet(name, results), encoding="utf-8")
         made.append(path)
     return made
 
