@@ -14,6 +14,7 @@ from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.base import Context
 from cerec.recommend.bpr import PairFactorisation
+from cerec.recommend.compared.kgpolicy import KGPolicy
 from cerec.recommend.compared.kgpolicy_sampler import (
     KGPolicyConfig,
     KGPolicySampler,
@@ -210,7 +211,23 @@ def test_serves_another_recommender() -> None:
     assert plain < losses[0]  # what it found is harder than chance
 
 
+@pytest.mark.parametrize("name", ["climf", "lightgcn"])
+def test_any_recommender_may_take_its_place(name: str) -> None:
+    data = make_world(WorldConfig(users=20, items=25, interactions=150), seed=2)
+    known = Ragged.from_pairs(data.interactions.user, data.interactions.item, 20)
+    config = KGPolicyConfig(
+        recommender=name, vectors="attributes", dim=4, hidden=4, pretrain=1, learning_rate=0.01
+    )
+    model = KGPolicy(config, known, Facts.build(data), Ckg.build(data, known), seed=0)
+    assert model.model.config.model == name
+    rng = np.random.default_rng(0)
+    assert np.isfinite(model.epoch(known.row_of(), known.indices, Uniform(), rng=rng))
+    assert np.any(model.scorer().effect)
+
+
 def test_settings_are_checked() -> None:
+    with pytest.raises(ConfigError, match="climf-original takes no"):
+        KGPolicyConfig(recommender="climf-original")
     with pytest.raises(ConfigError, match=r"kgpolicy\.keep"):
         KGPolicyConfig(keep=0)
     with pytest.raises(ConfigError, match=r"kgpolicy\.heat"):

@@ -2,8 +2,9 @@
 
 Recommender and sampler learn in turn: the sampler explores from each liked item to a negative,
 the recommender takes a BPR step on it, the sampler a REINFORCE step on how hard and how close
-its finds were. `KGPolicySampler` alone serves any other recommender. The recommender is this
-project's BPR-MF (Adagrad), pre-trained with uniform negatives as the authors do.
+its finds were. The recommender is BPR-MF by id (Adagrad), pre-trained with uniform negatives as the
+authors do; `recommender` and `vectors` put any other of this project's in its place, and
+`KGPolicySampler` alone serves whatever draws negatives.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.base import NegativeSampler, Rows, SwapSampler, Vectors
-from cerec.recommend.bpr import PairFactorisation
 from cerec.recommend.compared.kgpolicy_sampler import KGPolicyConfig, KGPolicySampler
 from cerec.recommend.compared.weights import State, fetch
 from cerec.recommend.config import RecommenderConfig
+from cerec.recommend.models import build
 from cerec.recommend.scorer import Scorer
 
 AUTHORS = KGPolicyConfig(
@@ -45,10 +46,10 @@ class KGPolicy:
         self, config: KGPolicyConfig, known: Ragged, facts: Facts, graph: Ckg, *, seed: int
     ) -> None:
         self.config = config
-        self.model = PairFactorisation(
+        self.model = build(
             RecommenderConfig(
-                model="bpr",
-                vectors="id",
+                model=config.recommender,
+                vectors=config.vectors,
                 dim=config.dim,
                 learning_rate=config.learning_rate,
                 l2=config.l2,
@@ -85,7 +86,7 @@ class KGPolicy:
         return self.model.factors()
 
     def scorer(self) -> Scorer:
-        """Scores of the recommender; the effects of values are to be fitted."""
+        """Scores of the recommender, with its own effects of values where it has some."""
         return self.model.scorer()
 
     def state(self) -> State:

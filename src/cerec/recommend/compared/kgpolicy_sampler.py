@@ -37,6 +37,10 @@ _SLOPE = 0.2
 class KGPolicyConfig:
     """Settings of KGPolicy; the defaults suit two CPU cores."""
 
+    recommender: Literal["bpr", "climf", "lightgcn"] = "bpr"
+    """Which recommender learns from the negatives: any of this project's that takes some."""
+    vectors: Literal["id", "attributes"] = "id"
+    """Its item vectors, as `recommender.vectors`."""
     dim: int = 64
     """Width of the recommender's vectors and of the node table."""
     hidden: int = 32
@@ -65,7 +69,7 @@ class KGPolicyConfig:
     start: Literal["factors", "random"] = "factors"
     """Where the node table starts: the recommender's factors, or noise."""
     learning_rate: float = 0.05
-    """Step of the recommender (Adagrad)."""
+    """Step of the recommender (Adagrad; Adam for LightGCN)."""
     l2: float = 0.03
     """Pull towards zero on the recommender's vectors."""
     batch: int = 2048
@@ -90,6 +94,11 @@ class KGPolicyConfig:
             raise ConfigError(
                 "kgpolicy.dropout must be in [0, 1) and .gamma in [0, 1], got "
                 f"{self.dropout} and {self.gamma}"
+            )
+        if self.recommender not in ("bpr", "climf", "lightgcn"):
+            raise ConfigError(
+                "kgpolicy.recommender must be bpr, climf or lightgcn (climf-original takes no "
+                f"negatives), got {self.recommender!r}"
             )
         if self.start not in ("factors", "random"):
             raise ConfigError(f"kgpolicy.start must be factors or random, got {self.start!r}")
