@@ -10,7 +10,7 @@ from cerec.errors import ConfigError
 from cerec.graph.facts import Facts
 from cerec.recommend.bpr import PairFactorisation
 from cerec.recommend.config import RecommenderConfig
-from cerec.recommend.foldin import add_user, fold_in
+from cerec.recommend.foldin import add_user, fold_in, others_of, solve
 from cerec.recommend.lines import ease
 from cerec.recommend.negatives import Uniform
 from cerec.recommend.scorer import top_k
@@ -22,6 +22,37 @@ def test_the_answer_is_where_the_gradient_vanishes() -> None:
     u = fold_in(item, np.array([0]), l2=0.1).astype(float)
     assert u[0] == pytest.approx(-u[1], abs=1e-4)
     assert 1 / (1 + np.exp(2 * u[0])) == pytest.approx(0.1 * u[0], abs=1e-4)
+
+
+@pytest.mark.parametrize("alone", [0.0, 0.7])
+def test_nothing_near_the_answer_is_better(alone: float) -> None:
+    rng = np.random.default_rng(0)
+    good, rest = rng.normal(size=(9, 4)), rng.normal(size=(20, 4))
+
+    def loss(u: np.ndarray) -> float:
+        gap = (rest @ u)[None, :] - (good @ u)[:, None]
+        each = np.logaddexp(0, gap).mean(1) + alone * np.logaddexp(0, -good @ u)
+        return float((each + 0.05 / 2 * u @ u).sum())
+
+    u = solve(good, rest, 0.05, alone)
+    for e in np.eye(4):
+        for step in (1e-3, -1e-3):
+            assert loss(u + step * e) > loss(u)
+        slope = (loss(u + 1e-5 * e) - loss(u - 1e-5 * e)) / 2e-5
+        assert slope == pytest.approx(0.0, abs=1e-4)
+
+
+def test_histories_are_set_against_the_same_items() -> None:
+    one, two = (others_of(500, np.array(liked), sampled=100) for liked in ([1, 2], [1, 2, 7]))
+    assert set(one) - set(two) <= {7}
+    assert len(one) <= 100
+    assert others_of(5, np.array([0, 3])).tolist() == [1, 2, 4]
+
+
+def test_a_user_who_likes_everything_has_an_answer() -> None:
+    item = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
+    assert np.isfinite(fold_in(item, np.arange(4), l2=0.1)).all()
+    assert np.isfinite(fold_in(item, np.array([1]), l2=0.0)).all()
 
 
 def test_a_copy_of_a_known_user_gets_a_similar_list() -> None:

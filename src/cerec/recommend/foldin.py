@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from torch import Tensor
 
 from cerec.errors import ConfigError
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
+from cerec.threads import torch_threads
+
+_STEPS = 60  # far more than Newton's method needs on a convex loss
+_STILL = 1e-9  # a decrease of the loss, relative to it, that ends the search
 
 
 def fold_in(
@@ -26,30 +32,86 @@ def fold_in(
 
         sum_i [ mean_j softplus(f_j - f_i) + alone * softplus(-f_i) + l2 / 2 |u|^2 ]
 
-    over liked items i and up to `sampled` other items j. The problem is convex: one answer,
-    whatever the start. `alone` as in `bpr.PairFactorisation`.
+    over liked items i and other items j (`others_of`). The problem is convex: one answer, whatever
+    the start. `alone` as in `bpr.PairFactorisation`.
     """
     liked = np.unique(liked)
     if len(liked) == 0 or liked[0] < 0 or liked[-1] >= len(item):
         raise ConfigError(
             f"fold-in needs at least one item row in 0..{len(item) - 1}, got {liked.tolist()}"
         )
-    other = np.setdiff1d(np.arange(len(item)), liked)
-    if len(other) > sampled:
-        other = generator(seed, "foldin").choice(other, sampled, replace=False)
-    good, rest = item[liked].astype(np.float64), item[other].astype(np.float64)
+    other = others_of(len(item), liked, sampled=sampled, seed=seed)
+    return solve(item[liked].astype(np.float64), item[other].astype(np.float64), l2, alone).astype(
+        np.float32
+    )
 
-    def loss(u: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        f_i, f_j = good @ u, rest @ u  # (n,), (J,)
-        gap = f_j[None, :] - f_i[:, None]  # (n, J)
-        c = _sigmoid(gap) / max(len(rest), 1)
-        by_item = -c.sum(1) - alone * _sigmoid(-f_i)
-        value = np.logaddexp(0, gap).sum() / max(len(rest), 1) + l2 / 2 * len(good) * u @ u
-        value += alone * np.logaddexp(0, -f_i).sum()
-        return float(value), by_item @ good + c.sum(0) @ rest + l2 * len(good) * u
 
-    start = np.zeros(item.shape[1])
-    return minimize(loss, start, jac=True, method="L-BFGS-B").x.astype(np.float32)
+def others_of(
+    n_items: int, liked: NDArray[np.integer], *, sampled: int = 2000, seed: int = 0
+) -> NDArray[np.int64]:
+    """The items a history is set against: all that are not in it, or those of `sampled` ones.
+
+    The draw is the same for every history, so that two of them differ in their items alone.
+    """
+    drawn = np.arange(n_items)
+    if n_items > sampled:
+        drawn = generator(seed, "foldin").choice(n_items, sampled, replace=False)
+    return np.setdiff1d(drawn, liked)
+
+
+def solve(
+    good: NDArray[np.float64], rest: NDArray[np.float64], l2: float, alone: float = 0.0
+) -> NDArray[np.float64]:
+    """The minimum of the loss for vectors of liked items (n, d) and of others (J, d), by Newton's
+    method with halved steps.
+    """
+    with torch_threads(1):  # products too small to share
+        near, far = torch.from_numpy(good), torch.from_numpy(rest)
+        found: NDArray[np.float64] = _newton(near, far, l2, alone).numpy()
+    return found
+
+
+def _newton(good: Tensor, rest: Tensor, l2: float, alone: float) -> Tensor:
+    u = torch.zeros(good.shape[1], dtype=torch.float64)
+    now = _loss(u, good, rest, l2, alone)
+    for _ in range(_STEPS):
+        hessian, gradient = slopes(u, good, rest, l2, alone)
+        step = torch.linalg.solve(hessian, gradient.sum(0))
+        size, new = 1.0, _loss(u - step, good, rest, l2, alone)
+        while new > now and size > 1e-6:
+            size /= 2
+            new = _loss(u - size * step, good, rest, l2, alone)
+        if not new < now:
+            break
+        u, before, now = u - size * step, now, new
+        if before - now < _STILL * (1 + abs(now)):
+            break
+    return u
+
+
+def _loss(u: Tensor, good: Tensor, rest: Tensor, l2: float, alone: float) -> float:
+    f_i = good @ u
+    gap = (rest @ u)[None, :] - f_i[:, None]  # (n, J)
+    pairs = F.softplus(gap).sum() / max(len(rest), 1)
+    return float(pairs + alone * F.softplus(-f_i).sum() + l2 / 2 * len(good) * u @ u)
+
+
+def slopes(
+    u: Tensor, good: Tensor, rest: Tensor, l2: float, alone: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """Hessian (d, d) of the loss, and the gradient (n, d) of each liked item's part of it."""
+    n, share = len(good), 1.0 / max(len(rest), 1)
+    f_i = good @ u
+    push = torch.sigmoid((rest @ u)[None, :] - f_i[:, None])
+    pull = alone * torch.sigmoid(-f_i)
+    gradient = share * (push @ rest) - (share * push.sum(1) + pull)[:, None] * good + l2 * u
+    bend = push * (1 - push) * share
+    own = bend.sum(1) + pull * torch.sigmoid(f_i)
+    cross = good.T @ bend @ rest
+    hessian = (good.T * own) @ good + (rest.T * bend.sum(0)) @ rest - cross - cross.T
+    # without a pull towards zero the loss may be flat somewhere
+    flat = max(l2 * n, 1e-8) * torch.eye(len(u), dtype=torch.float64)
+    return hessian + flat, gradient
 
 
 def add_user(scorer: Scorer, liked: NDArray[np.integer], *, l2: float) -> tuple[Scorer, int]:
@@ -61,7 +123,3 @@ def add_user(scorer: Scorer, liked: NDArray[np.integer], *, l2: float) -> tuple[
     same = scorer.effect_user.shape[1] == user.shape[1]
     effect_user = user if same else np.pad(scorer.effect_user, ((0, 1), (0, 0)))
     return replace(scorer, user=user, effect_user=effect_user), len(user) - 1
-
-
-def _sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return 1.0 / (1.0 + np.exp(-np.clip(x, -500, 500)))

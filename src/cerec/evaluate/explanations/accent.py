@@ -16,14 +16,13 @@ others, C candidates, d width.
 from __future__ import annotations
 
 import numpy as np
+import torch
 
 from cerec.errors import ConfigError
 from cerec.evaluate.explanations.history import Array, fewest
 from cerec.evaluate.explanations.protocol import NO_ANSWER, Answer, Context, Pairs
-from cerec.recommend.foldin import fold_in
-from cerec.rng import generator
-
-_SAMPLED = 2000  # items each action is set against, as in `fold_in`
+from cerec.recommend.foldin import fold_in, others_of, slopes
+from cerec.threads import torch_threads
 
 
 def influences(vector: Array, liked: Array, others: Array, l2: float) -> Array:
@@ -31,15 +30,11 @@ def influences(vector: Array, liked: Array, others: Array, l2: float) -> Array:
 
     `vector` (d,) minimises the loss with them all, set against `others` (J, d).
     """
-    n_others = max(len(others), 1)
-    gap = (others @ vector)[None, :] - (liked @ vector)[:, None]  # (H, J)
-    push = 1.0 / (1.0 + np.exp(-np.clip(gap, -500, 500)))
-    bend = push * (1 - push) / n_others
-    gradient = (push / n_others) @ others - push.mean(1, keepdims=True) * liked + l2 * vector
-    cross = liked.T @ bend @ others
-    hessian = (others.T * bend.sum(0)) @ others + (liked.T * bend.sum(1)) @ liked
-    hessian += l2 * len(liked) * np.eye(len(vector)) - cross - cross.T
-    return np.asarray(np.linalg.solve(hessian, gradient.T).T)
+    with torch_threads(1):  # products too small to share
+        x, near, far = (torch.from_numpy(part) for part in (vector, liked, others))
+        hessian, gradient = slopes(x, near, far, l2)
+        out: Array = torch.linalg.solve(hessian, gradient.T).T.numpy()
+    return out
 
 
 class Accent:
@@ -83,7 +78,5 @@ class Accent:
         if len(liked) == 0:
             return np.zeros((0, item.shape[1]))
         vector = fold_in(context.scorer.item, liked, l2=context.l2).astype(np.float64)
-        others = np.setdiff1d(np.arange(len(item)), liked)
-        if len(others) > _SAMPLED:
-            others = generator(0, "foldin").choice(others, _SAMPLED, replace=False)
+        others = others_of(len(item), liked)
         return influences(vector, item[liked], item[others], context.l2)

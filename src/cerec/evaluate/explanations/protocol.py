@@ -142,6 +142,7 @@ class Context:
         self.data, self.train, self.facts, self.scorer = data, train, facts, scorer
         self.k, self.seed, self.l2 = k, seed, l2
         self.setup = setup or AgentSetup()
+        self._fitted: tuple[int, NDArray[np.float32]] | None = None
         self.agent_seconds = 0.0
         """What learning the agent took; 0 until it has."""
 
@@ -193,8 +194,9 @@ class Context:
         if len(removed) == 0:
             return self.scorer.scores(user)
         history = self.train.row(user)
-        rest = np.setdiff1d(history, removed)
-        shift = self._folded(rest) - self._folded(history)
+        if self._fitted is None or self._fitted[0] != user:
+            self._fitted = user, self._folded(history)
+        shift = self._folded(np.setdiff1d(history, removed)) - self._fitted[1]
         vector = (self.scorer.user[user] + shift).astype(np.float64)
         return np.asarray(self.scorer.item.astype(np.float64) @ vector)
 
