@@ -85,7 +85,8 @@ def _empty_values(data: Dataset, facts: FactTable) -> Iterator[Finding]:
             f"{len(once):,} of {facts.n_values:,} values stand on a single item: no other item "
             "shares them.",
             len(once), len(once) / facts.n_values,
-            "Leave rare entities out with filters.min_entity (the paper: 10).",
+            "Cut columns of numbers into ranges (bins, when loading); leave rare entities out with "
+            "filters.min_entity (the paper: 10).",
             _value_names(data, facts, once),
         )  # fmt: skip
     everywhere = np.flatnonzero(uses >= max(_NEARLY_ALL * len(data.items), 2))
