@@ -3,9 +3,9 @@
     python experiments/consistency.py RUNS --sets demo ml-1m --cells CELLS --out docs/results
 
 RUNS holds a run folder per data set, made by `cerec train` (experiments/explanations.py makes
-them). Every method explains the same listed pairs with every seed; finished cells are kept in CELLS,
-so a stopped run goes on. Written: consistency/SET.json and .svg, and consistency.md, whose words are
-in consistency_head.md. `--render` writes the page from the JSON files alone.
+them). Every method explains the same listed pairs with every seed; finished cells are kept in
+CELLS, so a stopped run goes on. Written: consistency/SET.json and .svg, and consistency.md, whose
+words are in consistency_head.md. `--render` writes the page from the JSON files alone.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def measured(args: argparse.Namespace, name: str) -> None:
     )
 
     def told(subject: str, cell: Cell, known: bool) -> None:
-        print(subject, cell.method, cell.seed, "kept" if known else cell.explain_seconds, cell.error,
-              flush=True)  # fmt: skip
+        spent = "kept" if known else cell.explain_seconds
+        print(subject, cell.method, cell.seed, spent, cell.error, flush=True)
 
     found = consistency(
         [args.runs / name], plan, args.cells, agent_epochs=args.agent_epochs, on_cell=told
@@ -74,7 +74,7 @@ def page(out: Path, head: str) -> str:
             PAPER,
             "## Ours",
             "",
-            "The DNS truth drawn again with another seed, scored as if it were an explanation, gets",
+            "The DNS truth drawn again with another seed, scored like an explanation, gets",
             f"(precision / recall / F1, %): {'; '.join(again)}.",
             "",
             markdown(results),
