@@ -22,6 +22,7 @@ def scatter_plot(lines: Sequence[Line], truths: Sequence[str], path: Path, title
     """
     try:
         from matplotlib.figure import Figure as Canvas
+        from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
     except ImportError:
         raise ConfigError("a plot needs matplotlib: pip install 'cerec[plots]'") from None
     there = [line for line in lines if line.figures]
@@ -33,6 +34,9 @@ def scatter_plot(lines: Sequence[Line], truths: Sequence[str], path: Path, title
         for axis, truth in zip(axes[1:], truths, strict=True):
             _points(axis, line, number, f"recall:{truth}", f"precision:{truth}", factor=100.0)
     axes[0].set(xlabel="changes", ylabel="flips, %", ylim=(-4, 104), xscale="log")
+    axes[0].xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes[0].xaxis.set_major_formatter(ScalarFormatter())
+    axes[0].xaxis.set_minor_formatter(NullFormatter())
     axes[0].set_title("Does it flip the list?", fontsize=10)
     for axis, truth in zip(axes[1:], truths, strict=True):
         axis.set(xlabel="recall, %", ylabel="precision, %")
