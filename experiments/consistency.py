@@ -13,15 +13,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from cerec.consistency import consistency
+from cerec.consistency import subject_of
 from cerec.evaluate.explanations.cells import Cell
 from cerec.evaluate.explanations.plot import scatter_plot
 from cerec.evaluate.explanations.registry import METHODS
-from cerec.evaluate.explanations.report import markdown, read_summary
-from cerec.evaluate.explanations.runner import Plan
+from cerec.evaluate.explanations.report import markdown, read_summary, summary_of
+from cerec.evaluate.explanations.runner import Comparison, Plan
 from cerec.evaluate.explanations.table import to_json, truths_of
 from cerec.evaluate.explanations.truths import TRUTHS
 from cerec.files import write_json
+from cerec.run import open_run
 from cerec.threads import set_threads
 
 ORDER = ("demo", "ml-1m", "amazon-beauty", "yelp2018-partial")
@@ -41,14 +42,15 @@ def measured(args: argparse.Namespace, name: str) -> None:
         methods=tuple(names), truths=TRUTHS, seeds=args.seeds, pairs=args.pairs, draws=args.draws
     )
 
-    def told(subject: str, cell: Cell, known: bool) -> None:
-        spent = "kept" if known else cell.explain_seconds
-        print(subject, cell.method, cell.seed, spent, cell.error, flush=True)
+    def told(cell: Cell, known: bool) -> None:
+        spent = "kept" if known else (cell.fit_seconds, cell.explain_seconds)
+        print(name, cell.method, cell.seed, spent, cell.error, flush=True)
 
-    found = consistency(
-        [args.runs / name], plan, args.cells, agent_epochs=args.agent_epochs, on_cell=told
-    )
-    (lines, about) = next(iter(found.values()))
+    subject = subject_of(open_run(args.runs / name), agent_epochs=args.agent_epochs)
+    comparison = Comparison(subject, plan, args.cells / name, on_cell=told)
+    if not args.kept:
+        comparison.run()
+    lines, about = summary_of(comparison)
     folder = args.out / "consistency"
     write_json(folder / f"{name}.json", to_json(lines, about))
     truths = [t for t in truths_of(lines) if not t.endswith("-both")]
@@ -98,6 +100,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=500)
     parser.add_argument("--draws", type=int, default=30)
     parser.add_argument("--agent-epochs", type=int, default=8)
+    parser.add_argument("--kept", action="store_true", help="only cells that are there")
     parser.add_argument("--render", action="store_true", help="only write the page")
     args = parser.parse_args()
     set_threads()

@@ -86,14 +86,15 @@ def consistency_markdown(results: Results, truth: str) -> str:
 
 def checks_markdown(lines: Sequence[Line]) -> str:
     """One subject: coverage, flips, sizes, necessity and sufficiency, cost."""
-    head = ["", *(title for _, title, _ in CHECKED), "fit s", "ms / pair", "MB"]
+    head = ["", *(title for _, title, _ in CHECKED), "seeds", "fit s", "ms / pair", "MB"]
     rows = [head, ["---", *["---:"] * (len(head) - 1)]]
     for line in lines:
         if line.error:
             rows.append([line.title, line.error, *[""] * (len(head) - 2)])
             continue
         cells = [check_text(line, key, factor) for key, _, factor in CHECKED]
-        cost = [f"{line.fit_seconds:.1f}", f"{line.ms:.2f}", f"{line.peak_mb:.0f}"]
+        times = f"{line.draws} draws" if line.draws > 1 else str(line.seeds)
+        cost = [times, f"{line.fit_seconds:.1f}", f"{line.ms:.2f}", f"{line.peak_mb:.0f}"]
         rows.append([line.title, *cells, *cost])
     return _markdown(rows)
 
