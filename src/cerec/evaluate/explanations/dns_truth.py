@@ -1,9 +1,9 @@
 """The paper's ground truth: negative attributes found by dynamic negative sampling.
 
 An attribute-aware factorisation scores an item by the mean of its values' vectors, and a value by
-its own: f(u, i) = p_u . mean x_v over A_i, f(u, v) = p_u . x_v. In every round each train pair
-(u, i) draws `candidates` values that the item lacks, uniformly, takes the highest scored as its
-negative, and learns to put f(u, i) above it. The listed pairs that are to be judged draw alongside,
+its own: f(u, i) = p_u . mean x_v over A_i, f(u, v) = p_u . x_v. In every round train pairs
+(u, i) draw `candidates` values that the item lacks, uniformly, take the highest scored as their
+negative, and learn to put f(u, i) above it. The listed pairs that are to be judged draw alongside,
 from the same model, and are never learned from; what they drew in the last `kept` rounds is their
 truth. Train is all that enters.
 """
@@ -32,7 +32,9 @@ class DnsConfig:
     """How the sampling goes. The paper gives no numbers; these are ours."""
 
     rounds: int = 40
-    """Passes over the train pairs."""
+    """Passes over train pairs."""
+    pairs: int = 50_000
+    """Train pairs of a round at the most, drawn anew for each."""
     kept: int = 20
     """Last rounds whose draws make the truth."""
     candidates: int = 32
@@ -47,7 +49,7 @@ class DnsConfig:
     """Of the truth alone: the seeds of the explainers do not touch it."""
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "kept", "candidates", "dim"):
+        for name in ("rounds", "pairs", "kept", "candidates", "dim"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"dns.{name} must be at least 1, got {getattr(self, name)}")
         if self.kept > self.rounds:
@@ -66,7 +68,7 @@ def dns_truth(train: Ragged, facts: Facts, pairs: Pairs, config: DnsConfig) -> T
     table = (of.indptr, of.indices)
     drawn = []
     for number in range(config.rounds):
-        order = generator(config.seed, f"dns/order/{number}").permutation(len(who))
+        order = generator(config.seed, f"dns/order/{number}").permutation(len(who))[: config.pairs]
         seed = np.uint64(derive(config.seed, f"dns/draws/{number}"))
         rate, l2 = np.float32(config.learning_rate), np.float32(config.l2)
         _learn(who[order], what[order], *table, user, value, config.candidates, rate, l2, seed)
