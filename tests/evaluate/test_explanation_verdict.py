@@ -179,13 +179,15 @@ def random_world(seed: int, mean: bool) -> tuple[Context, Pairs]:
 def test_what_cerec_verified_the_judge_finds_too(seed: int, mean: bool) -> None:
     """And every method's answers become explanations with the same verdict."""
     context, pairs = random_world(seed, mean)
-    for name in ("cerec", "cerec-paper", "cerec-swap", "rdexp-values"):
+    found = {}
+    for name in ("cerec", "cerec-decisive", "cerec-all", "cerec-paper", "cerec-swap", "effects"):
         method = METHODS[name].make()
         method.fit(context)
         answers = method.explain(pairs)
         verdicts = judge(context, pairs, answers)
-        if name == "cerec":
+        if name in ("cerec", "cerec-decisive", "cerec-all"):
             assert (verdicts.flipped == verdicts.found).all()
+            found[name] = verdicts
         told = explanations(context, pairs, answers, verdicts)
         assert [e.status == "verified" for e in told] == verdicts.flipped.tolist()
         for e, at in zip(told, range(len(pairs)), strict=True):
@@ -195,6 +197,13 @@ def test_what_cerec_verified_the_judge_finds_too(seed: int, mean: bool) -> None:
                 assert e.rank_after == verdicts.rank_after[at]
                 again = context.explainer.what_if(e.user, e.item, changed(context, e), k=pairs.k)
                 assert again.rank_after == e.rank_after
+    ours, clear, every = found["cerec"], found["cerec-decisive"], found["cerec-all"]
+    assert (ours.found == clear.found).all()
+    assert (ours.found == every.found).all()
+    assert (clear.size == ours.size).all()
+    assert (every.size <= ours.size).all()
+    lower = clear.score_after[clear.found] <= ours.score_after[clear.found]
+    assert lower.all()
 
 
 def changed(context: Context, e: Explanation) -> list[tuple[str, str]]:

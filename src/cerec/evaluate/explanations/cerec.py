@@ -6,6 +6,7 @@ import numpy as np
 
 from cerec.data.dataset import Dataset
 from cerec.evaluate.explanations.protocol import NO_ANSWER, Answer, Context, Pairs, Rows, touching
+from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
@@ -63,23 +64,28 @@ class Verified:
 
     Its values are those the item gains, as in the paper; what it loses is part of the change. With
     `names` above 0, values of the other verified answers that `cerec explain --alternatives` gives
-    follow, until there are so many: for a comparison with methods that always name as many.
+    follow, until there are so many: for a comparison with methods that always name as many. With
+    `exhaustive` no agent proposes: every item of the catalogue is tried as j.
     """
 
-    def __init__(self, names: int = 0) -> None:
-        self._names = names
+    def __init__(self, names: int = 0, *, exhaustive: bool = False) -> None:
+        self._names, self._exhaustive = names, exhaustive
 
     def fit(self, context: Context) -> None:
-        """Have the agent learn, unless it has."""
-        self._context = context
-        _ = context.explainer
+        """Have the agent learn, unless it has, or is not asked."""
+        self._context = c = context
+        self._explainer = (
+            Explainer(c.data, c.train, c.facts, c.scorer) if self._exhaustive else c.explainer
+        )
 
     def explain(self, pairs: Pairs) -> list[Answer]:
         """Answers of the explainer in row numbers."""
         context = self._context
         users, items = context.data.users, context.data.items
         asked = ((users[u], items[i]) for u, i in zip(pairs.user, pairs.item, strict=True))
-        found = context.explainer.explain_many(asked, k=pairs.k, alternatives=self._names)
+        found = self._explainer.explain_many(
+            asked, k=pairs.k, alternatives=self._names, exhaustive=self._exhaustive
+        )
         return [self._answer(int(u), e) for u, e in zip(pairs.user, found, strict=True)]
 
     def _answer(self, user: int, e: Explanation) -> Answer:

@@ -11,6 +11,7 @@ from cerec.evaluate.explanations import important
 from cerec.evaluate.explanations.accent import Accent
 from cerec.evaluate.explanations.cerec import LowestEffects, PaperForm, Verified
 from cerec.evaluate.explanations.counter import CountER
+from cerec.evaluate.explanations.decisive import Decisive
 from cerec.evaluate.explanations.important import LastImportant
 from cerec.evaluate.explanations.prince import Prince
 from cerec.evaluate.explanations.protocol import Method
@@ -118,6 +119,19 @@ METHODS: Mapping[str, Entry] = {
         lambda: Verified(names=10),
         agent=True,
         note="the smallest verified set, then the values of other verified answers, up to ten",
+    ),
+    "cerec-all": Entry(
+        "CERec, all items tried",
+        lambda: Verified(exhaustive=True),
+        seeded=False,
+        note="the smallest verified set towards any item of the catalogue, without the agent",
+    ),
+    "cerec-decisive": Entry(
+        "CERec, decisive",
+        Decisive,
+        agent=True,
+        note="of equally small verified sets the one that lowers the score most, "
+        "not the one towards the most similar item",
     ),
     "cerec": Entry("CERec", Verified, agent=True, note="the smallest verified set"),
 }
