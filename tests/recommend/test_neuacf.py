@@ -15,7 +15,7 @@ from cerec.errors import ConfigError
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.compared.neuacf import NeuACF, NeuACFConfig
-from cerec.recommend.compared.neuacf_similarity import Similarity, aspects, path_sim
+from cerec.recommend.compared.neuacf_similarity import BINS, Similarity, aspects, path_sim
 from cerec.recommend.compared.preferences import last_important
 from cerec.recommend.negatives import Uniform
 
@@ -58,7 +58,7 @@ def test_rows_are_the_largest_of_those_above_the_median(seed: int, n: int, ends:
     whole = path_sim(sp.csr_matrix(half), n)
     assert whole.n_all == len(found)
     median = np.sort(found)[len(found) // 2] if len(found) else 0.0
-    kept = np.where(full >= median - 1e-4, full, 0)  # the histogram's bins are narrower
+    kept = np.where(full >= median - 1 / BINS, full, 0)  # as fine as the histogram is
     np.testing.assert_allclose(dense(whole), kept, atol=1e-6)
     assert 2 * whole.n_above >= whole.n_all
     cut = dense(path_sim(sp.csr_matrix(half), 2))

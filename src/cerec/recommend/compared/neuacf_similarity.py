@@ -25,7 +25,7 @@ from cerec.recommend.base import Rows, Vectors
 from cerec.recommend.compared.mcrec_paths import frequent
 from cerec.threads import kernel_threads
 
-BINS = 1 << 16
+BINS = 1 << 12
 """The median is read off a histogram with so many bins over (0, 1]."""
 
 
@@ -69,7 +69,7 @@ def aspects(known: Ragged, facts: Facts, *, relations: int, neighbours: int) -> 
 
 def path_sim(half: sp.csr_matrix, neighbours: int) -> Similarity:
     """PathSim by the half-way counts `half` (n, ends), its median, and the k largest of each row
-    that reach the median; equal ones in the order in which the row meets them.
+    that reach the median; equal ones in the order of the rows.
     """
     half = half.tocsr().astype(np.float32)
     half.sort_indices()
@@ -132,25 +132,19 @@ def _rows(
     weight = np.zeros((n, neighbours), np.float32)
     bins = np.zeros((parts, BINS), np.int64)
     for p in numba.prange(parts):
-        paths, met = np.zeros(n, np.float32), np.empty(n, np.int32)
+        paths = np.zeros(n, np.float32)
         for x in range(p, n, parts):
-            n_met = 0
             for e in range(indptr[x], indptr[x + 1]):
-                end, here = ends[e], count[e]
-                for f in range(back_indptr[end], back_indptr[end + 1]):
-                    y = back[f]
-                    if paths[y] == 0.0:
-                        met[n_met] = y
-                        n_met += 1
-                    paths[y] += here * back_count[f]
-            _cut(x, met[:n_met], paths, norm, index[x], weight[x], bins[p])
+                here, first, last = count[e], back_indptr[ends[e]], back_indptr[ends[e] + 1]
+                for f in range(first, last):
+                    paths[back[f]] += here * back_count[f]
+            _cut(norm[x], paths, norm, index[x], weight[x], bins[p])
     return index, weight, bins
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def _cut(
-    x: int,
-    met: Rows,
+    own: float,
     paths: Vectors,
     norm: Vectors,
     index: Rows,
@@ -158,16 +152,20 @@ def _cut(
     bins: NDArray[np.int64],
 ) -> None:
     """Turn the path counts of a row into PathSim, count them, keep the largest, clear the row."""
-    k, kept, least = len(index), 0, 0
-    for y in met:
-        s = np.float32(2) * paths[y] / (norm[x] + norm[y])
-        paths[y] = 0.0
+    k, kept, least, lowest = len(index), 0, 0, np.float32(0)
+    for y in range(len(paths)):
+        if paths[y] == 0:
+            continue
+        s = np.float32(2) * paths[y] / (own + norm[y])
+        paths[y] = 0
         bins[min(int(s * BINS), BINS - 1)] += 1
         if kept < k:
             index[kept], weight[kept] = y, s
             kept += 1
-            if kept == k:
-                least = int(weight.argmin())
-        elif s > weight[least]:
+        elif s > lowest:
             index[least], weight[least] = y, s
+        else:
+            continue
+        if kept == k:
             least = int(weight.argmin())
+            lowest = weight[least]
