@@ -69,12 +69,12 @@ METHODS: Mapping[str, Entry] = {
     ),
     "cadsi": Entry(
         "CaDSI",
-        lambda: LastImportant(important.cadsi, epochs=12, own=False),
+        lambda: LastImportant(important.cadsi, epochs=0, own=False),
         note="the ten of all values that its user cares least for",
     ),
     "cadsi-own": Entry(
         "CaDSI, item's own",
-        lambda: LastImportant(important.cadsi, epochs=12, own=True),
+        lambda: LastImportant(important.cadsi, epochs=0, own=True),
         note="the ten of the item's values that its user cares least for",
     ),
     "greedy": Entry("Greedy search", Greedy, seeded=False, note="values taken away"),
