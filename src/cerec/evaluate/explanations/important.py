@@ -2,9 +2,10 @@
 
 Each learns its own recommender on the train part, a fixed number of epochs, for nothing held out
 is in reach; the pairs are those of the common one. (What CaDSI's users care for rests on its
-semantic vectors, which are learned first and stay as they are: it needs no epoch.) The ten values that its user cares least for
-are the explanation. The paper leaves open out of which: all values (its random explanation draws
-from "the item attribute space", its truth holds what users dislike anywhere), or the item's own.
+semantic vectors, which are learned first and stay as they are: it needs no epoch.) The ten values
+that its user cares least for are the explanation. The paper leaves open out of which: all values
+(its random explanation draws from "the item attribute space", its truth holds what users dislike
+anywhere), or the item's own.
 """
 
 from __future__ import annotations
