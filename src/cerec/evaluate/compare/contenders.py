@@ -211,7 +211,9 @@ CONTENDERS: Mapping[str, Contender] = {
     "ials": _line("iALS", lines.ials, seeded=True),
     "bpr": _own("BPR-MF", {"model": "bpr", "vectors": "id"}),
     "dns": _own("BPR-MF, DNS", {"model": "bpr", "vectors": "id", "dns": 4}),
-    "lightgcn": _own("LightGCN", {"model": "lightgcn", "vectors": "id", "learning_rate": 0.01}),
+    "lightgcn": _own(
+        "LightGCN", {"model": "lightgcn", "vectors": "id", "learning_rate": 0.01, "l2": 0.001}
+    ),
     **{name: _system(system) for name, system in SYSTEMS.items()},
     "attributes": _own("BPR-MF, attributes", {"model": "bpr", "vectors": "attributes"}),
     "cerec-literal": _cerec(
