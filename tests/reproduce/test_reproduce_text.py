@@ -58,7 +58,7 @@ def test_a_chart_is_well_formed_and_holds_every_point(ys: list[float]) -> None:
     assert line is not None
     points = [tuple(map(float, p.split(","))) for p in line.attrib["points"].split()]
     assert len(points) == len(ys)
-    assert all(0 <= x <= 640 and 0 <= y <= 380 for x, y in points)
+    assert all(0 <= x <= 800 and 0 <= y <= 400 for x, y in points)
 
 
 def test_a_case_is_drawn_with_its_names() -> None:

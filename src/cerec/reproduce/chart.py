@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#333333")
-_WIDTH, _HEIGHT = 640, 380
+_WIDTH, _HEIGHT = 800, 400
 _LEFT, _TOP, _BOTTOM = 64, 20, 52
 _FONT = 'font-family="system-ui, sans-serif"'
 
@@ -44,7 +44,8 @@ def line_chart(series: Sequence[Series], x_label: str, y_label: str) -> str:
     for n, one in enumerate(series):
         colour = COLOURS[n % len(COLOURS)]
         parts += _drawn(one, colour, to_x, to_y)
-        parts.append(_line(right + 12, _TOP + 10 + 20 * n, right + 30, _TOP + 10 + 20 * n, colour))
+        key = f'x="{right + 12:.1f}" y="{_TOP + 8 + 20 * n}" width="18" height="4"'
+        parts.append(f'<rect {key} fill="{colour}"/>')
         parts.append(_text(right + 36, _TOP + 14 + 20 * n, one.label, "start"))
     parts.append(_text((_LEFT + right) / 2, _HEIGHT - 12, x_label, "middle"))
     middle = (_TOP + _HEIGHT - _BOTTOM) / 2

@@ -7,9 +7,9 @@ from html import escape
 
 from cerec.explain.explanation import Change, Explanation, Step
 
-_WIDTH = 860
-_BOX, _ROW = 210, 62
-_LEFT, _MIDDLE, _RIGHT = 20, 325, 630
+_WIDTH = 960
+_BOX, _ROW = 250, 62
+_LEFT, _MIDDLE, _RIGHT = 20, 355, 690
 _INK, _QUIET, _OUT, _IN = "#222222", "#777777", "#b03a2e", "#1e7d4f"
 
 
@@ -21,8 +21,8 @@ def draw_case(answer: Explanation, shared: Sequence[Sequence[str]], most: int = 
     walked = (step.relation.name, step.attribute.name)
     others = [pair for pair in shared if tuple(pair) != walked][:most]
     rows = 1 + len(others) + len(answer.changes)
-    height = 130 + _ROW * rows
-    middle = 60 + _ROW * rows / 2
+    height = 70 + _ROW * rows
+    middle = 40 + _ROW * (rows - 1) / 2
     item, other = answer.name_of(answer.item), answer.name_of(str(answer.counterfactual_item))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
@@ -31,7 +31,7 @@ def draw_case(answer: Explanation, shared: Sequence[Sequence[str]], most: int = 
         _box(_LEFT, middle, item, f"rank {answer.rank_before} for {answer.user}", "#dce9f5"),
         _box(_RIGHT, middle, other, "counterfactual item", "#f5e6dc"),
     ]
-    y = 60.0
+    y = 40.0
     for n, (relation, value) in enumerate([walked, *map(tuple, others)]):
         parts += _shared(y, middle, str(relation), str(value), walked=n == 0)
         y += _ROW
@@ -71,7 +71,7 @@ def _changed(y: float, middle: float, change: Change) -> list[str]:
         f'stroke="{_QUIET}"/>'
     )
     name = change.relation_name or change.relation
-    said = f"{_cut(before, 13)} → {_cut(after, 13)}"
+    said = f"{_cut(before, 17)} → {_cut(after, 17)}"
     x = _MIDDLE + _BOX / 2
     return [
         left,
@@ -88,7 +88,7 @@ def _box(x: float, y: float, text: str, note: str, fill: str) -> str:
         f'stroke="{_QUIET}"/>'
     )
     centre = x + _BOX / 2
-    return rect + _text(centre, y - 2, _cut(text, 28), _INK) + _text(centre, y + 15, note, _QUIET)
+    return rect + _text(centre, y - 2, _cut(text, 34), _INK) + _text(centre, y + 15, note, _QUIET)
 
 
 def _text(x: float, y: float, text: str, colour: str) -> str:
