@@ -83,6 +83,19 @@ def test_the_page_of_explanations_is_what_its_files_say(
     assert (RESULTS / "explanations.md").read_text() == explanations.render(found)
 
 
+def test_the_pages_of_table_two_and_three_are_what_their_files_say(
+    script: Callable[[str], ModuleType],
+) -> None:
+    if list(RESULTS.glob("consistency/*.json")):
+        consistency = script("consistency")
+        head = (ROOT / "experiments" / "consistency_head.md").read_text(encoding="utf-8")
+        text = (RESULTS / "consistency.md").read_text(encoding="utf-8")
+        assert text == consistency.page(RESULTS, head)
+    if list(RESULTS.glob("recommendation/*.json")):
+        text = (RESULTS / "recommendation.md").read_text(encoding="utf-8")
+        assert text == script("recommendation").page()
+
+
 def test_every_page_of_results_is_checked_here() -> None:
     checked = {e.page for e in EXPERIMENTS} | {"about", "helps", "explanations"} | BY_HAND
     assert {path.stem for path in RESULTS.glob("*.md")} <= checked
