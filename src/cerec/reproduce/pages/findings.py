@@ -159,7 +159,9 @@ def _helps(folder: Path) -> dict[str, dict[str, tuple[float, str]]]:
             runs = read_json(file)["runs"] if file.exists() else []
             values = [run["recall@20"] for run in runs]
             if values:
-                text = spread_text(values) + f" ({len(values)} seeds)"
+                text = (
+                    spread_text(values) + f" ({len(values)} seed{'s' if len(values) > 1 else ''})"
+                )
                 out.setdefault(path.name, {})[said] = (spread(values)[0], text)
     return out
 
@@ -169,7 +171,8 @@ def leak(found: Found, folder: Path) -> str:
     del folder
     text = (
         "The train and test files of Last-FM as published with KGAT share about 170,000 pairs, "
-        "some 40 % of test. `cerec data check FOLDER` counts them as `leak`, and a split made here "
+        "some 40 % of test; they are not among our files. `cerec data check "
+        "FOLDER` counts them as `leak`, and a split made here "
         "keeps such pairs in train alone. What a leak does depends on the code: where train items "
         "are left out of the lists, a leaked pair can never be hit; where they are not, it is "
         "hit by rote. Either way the number is not about the future."
@@ -227,15 +230,15 @@ def flips(found: Found, folder: Path) -> str:
     del folder
     results = found["flips"]
     texts = [
-        f"{title_of(results, r.cell.set)}: {_form(r)['mean_size']:.1f} values, of which "
-        f"{percent(_form(r)['added_flips'], 0)} flip when added and "
-        f"{percent(_form(r)['replaced_flips'], 0)} when they replace the item's own, against "
-        f"{mean_size(r.found['explanations']):.2f} changes that always flip"
+        f"{title_of(results, r.cell.set)}: {_form(r)['mean_size']:.1f} values on average; "
+        f"{percent(_form(r)['added_flips'], 0)} of the sets flip when added, "
+        f"{percent(_form(r)['replaced_flips'], 0)} when they replace the item's own values; the "
+        f"verified set makes {mean_size(r.found['explanations']):.2f} changes and always flips"
         for r in _explained(results)
     ]
     if not texts:
         return f"It is {_missing('flips')}."
-    return "; ".join(texts) + ". [More](flips.md)."
+    return ". ".join(texts) + ". [More](flips.md)."
 
 
 ROWS: list[Callable[[Found, Path], list[str]]] = [
