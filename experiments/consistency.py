@@ -2,10 +2,10 @@
 
     python experiments/consistency.py RUNS --sets demo ml-1m --cells CELLS --out docs/results
 
-RUNS holds a run folder per data set, made by `cerec train` (experiments/explanations.py makes
-them). Every method explains the same listed pairs with every seed; finished cells are kept in
-CELLS, so a stopped run goes on. Written: consistency/SET.json and .svg, and consistency.md, whose
-words are in consistency_head.md. `--render` writes the page from the JSON files alone.
+RUNS holds a run folder per data set, made by `cerec train`. Every method explains the same listed
+pairs with every seed; finished cells are kept in CELLS, so a stopped run goes on. Written:
+consistency/SET.json and .svg, and consistency.md, whose words are in consistency_head.md.
+`--render` writes the page from the JSON files alone.
 """
 
 from __future__ import annotations

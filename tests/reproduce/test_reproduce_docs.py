@@ -74,15 +74,6 @@ def test_the_comparison_of_negatives_is_what_its_cells_say(
     assert (tmp_path / "helps.md").read_text() == (RESULTS / "helps.md").read_text()
 
 
-def test_the_page_of_explanations_is_what_its_files_say(
-    script: Callable[[str], ModuleType],
-) -> None:
-    explanations = script("explanations")
-    files = sorted(RESULTS.glob("explanations-*.json"))
-    found = {f.stem.removeprefix("explanations-"): json.loads(f.read_text()) for f in files}
-    assert (RESULTS / "explanations.md").read_text() == explanations.render(found)
-
-
 def test_the_pages_of_table_two_and_three_are_what_their_files_say(
     script: Callable[[str], ModuleType],
 ) -> None:
@@ -97,7 +88,7 @@ def test_the_pages_of_table_two_and_three_are_what_their_files_say(
 
 
 def test_every_page_of_results_is_checked_here() -> None:
-    checked = {e.page for e in EXPERIMENTS} | {"about", "helps", "explanations"} | BY_HAND
+    checked = {e.page for e in EXPERIMENTS} | {"about", "helps"} | BY_HAND
     assert {path.stem for path in RESULTS.glob("*.md")} <= checked
 
 
