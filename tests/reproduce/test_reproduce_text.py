@@ -25,6 +25,12 @@ def test_a_table_in_markdown_and_latex() -> None:
     assert r"\begin{tabular}{lrr}" in latex
 
 
+def test_stars_and_emphasis_in_latex() -> None:
+    latex = Grid("", ["", "a"], [["x", r"**0.1 ± 0.2**\*"], ["y", r"*0.3*"]]).latex()
+    assert r"x & \textbf{0.1 $\pm$ 0.2}$^{*}$ \\" in latex
+    assert r"y & \emph{0.3} \\" in latex
+
+
 def test_pipes_in_names_do_not_break_a_table() -> None:
     assert Grid("", ["a|b"], [["c|d"]]).markdown().count("|") - 2 * 3 == 2  # the two escaped
 

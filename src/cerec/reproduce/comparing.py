@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from cerec.data.split import SplitConfig, split
 from cerec.evaluate.compare.grid import Cell as Fit
 from cerec.evaluate.compare.grid import Grid, Plan, read_per_user
@@ -32,19 +34,23 @@ def measure(job: Job) -> Table:
     parts = split(job.data, SplitConfig(), seed=0)
     grid = Grid(job.data, parts, plan, job.work / "cells" / job.cell.set, on_cell=told)
     fits = grid.run()
+    reference = "cerec" if "cerec" in plan.models else plan.models[0]
     lines = summarise(
         fits,
         lambda key: read_per_user(grid.per_user_path(key)),
         columns(plan.ks),
-        reference="cerec" if "cerec" in plan.models else plan.models[0],
+        reference=reference,
     )
     about = {
         "data": job.data.name,
         "fingerprint": job.data.fingerprint,
         "users": len(job.data.users),
         "items": len(job.data.items),
+        "split": {part: getattr(parts, part).size for part in ("train", "valid", "test")},
         "seeds": plan.seeds,
         "trials": plan.trials,
         "ks": list(plan.ks),
+        "fit": asdict(plan.fit),
+        "reference": reference,
     }
     return to_json(lines, about)

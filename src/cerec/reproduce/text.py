@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,9 +124,12 @@ _ESCAPES = {
 
 
 def _latex(text: str) -> str:
-    bold = text.startswith("**") and text.endswith("**") and len(text) > 4
-    inner = "".join(_ESCAPES.get(c, c) for c in (text[2:-2] if bold else text))
-    return rf"\textbf{{{inner}}}" if bold else inner.replace("*", "")
+    r"""Escaped; `**bold**`, `*emphasis*` and a star written `\\*` as LaTeX has them."""
+    starred = text.replace("\\*", "\0")
+    escaped = "".join(_ESCAPES.get(c, c) for c in starred)
+    bold = re.sub(r"\*\*(.+?)\*\*", r"\\textbf{\1}", escaped)
+    slanted = re.sub(r"\*(.+?)\*", r"\\emph{\1}", bold)
+    return slanted.replace("*", "").replace("\0", "$^{*}$")
 
 
 def number(value: float | None, digits: int = 4) -> str:

@@ -1,62 +1,64 @@
-"""Table II: recommendation."""
+"""Table II: recommendation, in the paper's layout."""
 
 from __future__ import annotations
 
+from cerec.evaluate.compare.page import (
+    Published,
+    accuracy,
+    beside,
+    chosen,
+    published_section,
+    read_published,
+)
 from cerec.reproduce.pages.parts import title_of
 from cerec.reproduce.plan import Table
 from cerec.reproduce.store import Results
-from cerec.reproduce.text import Block, Grid, number
+from cerec.reproduce.text import Block, Grid
 
-SHOWN = ("recall", "ndcg", "hr")
+THEIRS = {"last-fm": "last-fm", "yelp2018-partial": "yelp2018"}
+"""Sets that are (part of) a set of the paper's, by its name in `paper.csv`."""
 
 
 def blocks(results: Results) -> list[Block]:
-    """One table per set."""
+    """One section per set, the paper's numbers beside ours where the set is the same."""
     out: list[Block] = [
         "All systems on one split, settings chosen on validation with the same number of trials "
-        "for each, then several seeds on test, over the whole catalogue. A star: differs from "
-        "CERec over users, p < 0.05 (Wilcoxon signed-rank, Holm-corrected). "
-        "[How](../guide/compare.md).",
+        "for each, then several seeds on test, over the whole catalogue. Best bold, second in "
+        "italics. A star: differs from CERec over users, p < 0.05 (Wilcoxon signed-rank, "
+        "Holm-corrected). [How](../guide/compare.md).",
     ]
+    published = _published(results)
     for result in results.of("table"):
-        out += [f"## {title_of(results, result.cell.set)}", table(result.found)]
-        notes = [
-            f"- {line['title']}: {line['error'] or line['note']}."
-            for line in result.found["lines"]
-            if line["error"] or line["note"]
-        ]
-        if notes:
-            out.append("\n".join(notes))
+        theirs = [row for row in published if row.set == THEIRS.get(result.cell.set)]
+        out += _section(title_of(results, result.cell.set), result.found, theirs)
+    if published:
+        out += ["## The paper's table II", published_section(published)]
     return out
 
 
-def table(found: Table) -> Grid:
-    """The table of one set; the best of each column is bold."""
-    names = [f"{metric}@{k}" for k in found["about"]["ks"] for metric in SHOWN]
-    best = {
-        name: max(
-            (line["figures"][name]["mean"] for line in found["lines"] if name in line["figures"]),
-            default=None,
-        )
-        for name in names
-    }
-    rows = []
-    for line in found["lines"]:
-        cells = [_cell(line, name, best[name]) for name in names]
-        rows.append([line["title"], *cells, f"{line['seconds']:.0f}" if line["seeds"] else "-"])
-    about = found["about"]
+def _section(title: str, table: Table, theirs: list[Published]) -> list[Block]:
+    about = table["about"]
+    head, *rows = accuracy(table, theirs)
     caption = (
-        f"{about['seeds']} seeds, {about['trials']} settings tried by each; mean ± standard "
-        "deviation over seeds."
+        f"{about['users']:,} users, {about['items']:,} items; {about['trials']} settings tried by "
+        f"each, then {about['seeds']} seeds; mean ± standard deviation over seeds."
     )
-    return Grid(caption, ["", *names, "seconds a fit"], rows)
+    taken, *took = beside(table, about["ks"][0])
+    asked, *won = chosen(table)
+    out: list[Block] = [
+        f"## {title}",
+        Grid(caption, head, rows),
+        Grid(f"At {about['ks'][0]}, beside accuracy, and what a fit took.", taken, took),
+        Grid("Chosen settings; the others are the defaults.", asked, won, prose=True),
+    ]
+    notes = [
+        f"- {line['title']}: {line['error'] or line['note']}."
+        for line in table["lines"]
+        if line["error"] or line["note"]
+    ]
+    return [*out, "\n".join(notes)] if notes else out
 
 
-def _cell(line: Table, name: str, best: float | None) -> str:
-    figure = line["figures"].get(name)
-    if figure is None:
-        return "-"
-    star = "*" if figure["p"] is not None and figure["p"] < 0.05 else ""
-    spread = f" ± {figure['sd']:.4f}" if line["seeds"] > 1 else ""
-    text = number(figure["mean"]) + spread
-    return (f"**{text}**" if figure["mean"] == best else text) + ("\\" + star if star else "")
+def _published(results: Results) -> list[Published]:
+    path = results.folder / results.experiment.page / "paper.csv"
+    return read_published(path) if path.exists() else []
