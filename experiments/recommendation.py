@@ -14,6 +14,7 @@ import json
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 from cerec.evaluate.compare.page import published_section, read_published, set_section
 
@@ -41,6 +42,24 @@ def command(name: str, folder: str = "FOLDER", out: str = "compared") -> str:
     return f"cerec compare {folder}/{name} {SHARED} {SETS[name]} --out {out}/{name}"
 
 
+def made_by(name: str, table: dict[str, Any]) -> str:
+    """The command a finished table came from, and the systems it lacks."""
+    about = table["about"]
+    models = [line["model"] for line in table["lines"]]
+    filters = "".join(
+        f" --set {shlex.quote(f'filters.{key}={json.dumps(value)}')}"
+        for key, value in about["filters"].items()
+    )
+    words = (
+        f"cerec compare FOLDER/{name} --models {','.join(models)} --seeds {about['seeds']} "
+        f"--budget {about['trials']} --seconds {about['fit']['seconds']:.0f} "
+        f"--valid-users {about['valid_users']}{filters} --out compared/{name}"
+    )
+    missing = [model for model in MODELS.split(",") if model not in models]
+    lacks = f"\n\nNot computed: {', '.join(missing)}." if missing else ""
+    return f"    {words}{lacks}"
+
+
 def run(name: str, data: Path, cache: Path) -> None:
     """Compute what is missing of a set, and take its tables over."""
     from cerec.cli.main import app
@@ -57,11 +76,10 @@ def page() -> str:
     published = read_published(FOLDER / "paper.csv")
     parts = [HEAD.read_text(encoding="utf-8").strip()]
     there = [name for name in SETS if (FOLDER / f"{name}.json").exists()]
-    commands = "\n".join("    " + command(name) for name in there)
-    parts.append("## The commands\n\n`FOLDER` holds the sets by name.\n\n" + commands)
     for name in there:
         table = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
         parts.append(set_section(table, [p for p in published if p.set == THEIRS.get(name)]))
+        parts.append(f"The command, `FOLDER` holding the sets by name:\n\n{made_by(name, table)}")
     parts.append("## The paper's table II\n\n" + published_section(published))
     return "\n\n".join(parts) + "\n"
 
