@@ -188,6 +188,25 @@ def test_held_out_items_speak_against_what_was_skipped() -> None:
     assert len(tastes.disliked.row(1)) == 0  # nothing held out, nothing known
 
 
+def test_what_every_item_holds_tells_nothing() -> None:
+    data = checkerboard(8)
+    facts = Facts.build(data)
+    everyone = Ragged.from_pairs(
+        np.arange(8, dtype=np.int32), np.zeros(8, np.int32), 8
+    )  # one value, held by all
+    held = dataclasses.replace(
+        facts,
+        relation=facts.relation[:1],
+        attribute=facts.attribute[:1],
+        of_item=everyone,
+        holders=everyone.transpose(1),
+    )
+    parts = split(data, seed=0)
+    tastes = heldout(parts.train, parts, held, HeldoutConfig(), rows(*range(8)))
+    assert tastes.liked.size == 0
+    assert tastes.disliked.size == 0
+
+
 def test_dns_repeats_itself_and_keeps_off_the_item(context: Context) -> None:
     pairs = listed_pairs(context, 80)
     config = DnsConfig(rounds=6, kept=4, candidates=8)

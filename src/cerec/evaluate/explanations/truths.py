@@ -126,9 +126,11 @@ def heldout(
             continue
         h = _held(facts, taken, np.ones(n_items))
         s = (everyone - _held(facts, mine, popular)) * (config.skipped / left)
-        odds = np.log((h + alpha) / (len(taken) - h + rest))
-        odds -= np.log((s + alpha) / (config.skipped - s + rest))
-        score = odds / np.sqrt(1 / (h + alpha) + 1 / (s + alpha))
+        s = np.clip(s, 0.0, config.skipped)  # roundings
+        with np.errstate(divide="ignore", invalid="ignore"):  # what all items hold tells nothing
+            odds = np.log((h + alpha) / (len(taken) - h + rest))
+            odds -= np.log((s + alpha) / (config.skipped - s + rest))
+            score = odds / np.sqrt(1 / (h + alpha) + 1 / (s + alpha))
         for side, sign in zip(sides, (1.0, -1.0), strict=True):
             values = np.flatnonzero(sign * score >= max(config.threshold, 1e-12))
             side.append(np.stack([np.full(len(values), user), values]).astype(np.int32))
