@@ -17,6 +17,7 @@ from cerec.evaluate.explanations import runner as runner_module
 from cerec.evaluate.explanations.cells import Cell
 from cerec.evaluate.explanations.dns_truth import DnsConfig
 from cerec.evaluate.explanations.paired import mcnemar, over_users
+from cerec.evaluate.explanations.plot import scatter_plot
 from cerec.evaluate.explanations.protocol import AgentSetup, Answer, Context, Pairs
 from cerec.evaluate.explanations.registry import METHODS, Entry
 from cerec.evaluate.explanations.report import read_summary, summary_of, write_report
@@ -173,6 +174,15 @@ def test_every_form_of_the_table(subject: Subject, tmp_path: Path) -> None:
     assert lines[0].figures["found"] == found[0][0].figures["found"]
     assert about["truths"]["dns"]["drawn_again"]["precision"] >= 0
     json.dumps(about)
+
+
+def test_a_plot_takes_any_number_of_methods(subject: Subject, tmp_path: Path) -> None:
+    comparison = Comparison(subject, plan(methods=("effects",), truths=("planted",)), tmp_path)
+    comparison.run()
+    (line,) = summarise(comparison)
+    many = [dataclasses.replace(line, method=f"m{n}", title=f"Method {n}") for n in range(40)]
+    scatter_plot(many, ["planted"], tmp_path / "many.png", "many")
+    assert (tmp_path / "many.png").stat().st_size > 1000
 
 
 def test_truths_that_the_data_lacks_are_left_out(subject: Subject, tmp_path: Path) -> None:

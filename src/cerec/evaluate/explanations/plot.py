@@ -12,6 +12,7 @@ from cerec.evaluate.explanations.summary import Line
 from cerec.files import replacing
 
 _MARKERS = "osD^v<>PX*hpd8H"
+_COLOURS = {"rdexp": "0.6", "cerec": "tab:red", "effects": "black"}  # the others: in turn
 
 
 def scatter_plot(lines: Sequence[Line], truths: Sequence[str], path: Path, title: str) -> None:
@@ -66,7 +67,7 @@ def _points(axis: Any, line: Line, number: int, x: str, y: str, *, factor: float
         xerr=[[factor * (across.mean - across.low)], [factor * (across.high - across.mean)]],
         yerr=[[100 * (up.mean - up.low)], [100 * (up.high - up.mean)]],
         marker=_MARKERS[number % len(_MARKERS)],
-        color=f"C{number % 10}" if number < 10 else f"{0.15 + 0.12 * (number - 10):.2f}",
+        color=_COLOURS.get(line.method.partition("-")[0], f"C{(0, 1, 2, 4, 6, 8, 9)[number % 7]}"),
         markersize=7,
         linewidth=1,
         linestyle="none",
