@@ -11,7 +11,7 @@ import numpy as np
 from cerec.evaluate.compare.report import has_matplotlib
 from cerec.evaluate.explanations.measures import consistency
 from cerec.evaluate.explanations.plot import scatter_plot
-from cerec.evaluate.explanations.protocol import Answer
+from cerec.evaluate.explanations.protocol import Answer, Rows
 from cerec.evaluate.explanations.runner import Comparison
 from cerec.evaluate.explanations.summary import Figure, Line, summarise
 from cerec.evaluate.explanations.table import (
@@ -22,6 +22,7 @@ from cerec.evaluate.explanations.table import (
     to_latex,
     truths_of,
 )
+from cerec.evaluate.explanations.truths import Truth, planted
 from cerec.files import read_json, replacing, write_json
 
 
@@ -52,13 +53,21 @@ def summary_of(comparison: Comparison) -> tuple[list[Line], dict[str, Any]]:
     }
     again = comparison.truth_again()
     if again is not None:
-        n = len(comparison.pairs)
-        answers = [Answer(values=again.of_pair.row(p)) for p in range(n)]
-        found = consistency(truths["dns"], answers, np.arange(n))
-        about["truths"]["dns"]["drawn_again"] = {
-            name: float(np.nanmean(getattr(found, name))) for name in ("precision", "recall", "f1")
-        }
+        rows = [again.of_pair.row(p) for p in range(len(comparison.pairs))]
+        about["truths"]["dns"]["drawn_again"] = _agreement(truths["dns"], rows)
+        if subject.data.planted is not None:
+            tastes = planted(subject.data, comparison.facts)
+            for side in ("liked", "disliked"):
+                rows = [getattr(tastes, side).row(int(u)) for u in comparison.pairs.user]
+                about["truths"]["dns"][f"planted_{side}"] = _agreement(truths["dns"], rows)
     return summarise(comparison), about
+
+
+def _agreement(truth: Truth, rows: Sequence[Rows]) -> dict[str, float]:
+    """What a set of values for every pair would score."""
+    found = consistency(truth, [Answer(values=row) for row in rows], np.arange(len(rows)))
+    names = ("precision", "recall", "f1")
+    return {name: float(np.nanmean(getattr(found, name))) for name in names}
 
 
 def write_report(
