@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,16 @@ class Method:
     weight: float = 1.0
     agent: SignalConfig | None = None
     """Counterfactuals of the learned agent, co-trained; None: those of the samplers above."""
+    depth: int = 1
+    """Steps of the agent's walks."""
+    encoder: str = "factors"
+    """Where the agent's node table starts (`EncoderConfig.start`)."""
+    warmup: int = 0
+    """Epochs with uniform negatives alone before the rest: the paper's initialisation."""
+    like: str = ""
+    """The row whose learning rate and l2 this one takes over; empty: it is tuned itself."""
+    seeds: int = 5
+    """Models to learn at the most: rows with the agent take minutes a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +83,8 @@ class Set:
     fit: FitConfig
 
 
-LITERAL = SignalConfig(counterfactuals="literal")
-IMAGINED = SignalConfig(negatives="dns", counterfactuals="imagined")
+LITERAL = SignalConfig(counterfactuals="literal", chooser="agent")
+IMAGINED = SignalConfig(negatives="dns", counterfactuals="imagined", chooser="agent")
 HALF_WALK = Mixture([(0.5, Walk()), (0.5, Uniform())])
 METHODS: dict[str, Method] = {
     "attributes / uniform": Method("attributes", Uniform()),
@@ -83,19 +93,50 @@ METHODS: dict[str, Method] = {
     "attributes / DNS 4 + imagined x 0.3, random": Method(
         "attributes", DNS(4), RandomSwaps(), weight=0.3
     ),
-    "attributes / uniform + imagined, random": Method("attributes", Uniform(), RandomSwaps()),
-    "attributes / DNS 16": Method("attributes", DNS(16)),
-    "attributes / DNS 4 + imagined, learned": Method("attributes", DNS(4), agent=IMAGINED),
     "attributes / walk (the paper's form)": Method("attributes", Walk()),
-    "attributes / learned walk (the paper's form)": Method("attributes", Walk(), agent=LITERAL),
     "attributes / half walk, half uniform": Method("attributes", HALF_WALK),
+    "attributes / uniform + imagined, random": Method("attributes", Uniform(), RandomSwaps()),
     "id / uniform": Method("id", Uniform()),
     "id / DNS 4": Method("id", DNS(4)),
-    "id / DNS 16": Method("id", DNS(16)),
     "id / walk (the paper's form)": Method("id", Walk()),
     "id / half walk, half uniform": Method("id", HALF_WALK),
+    "attributes / DNS 16": Method("attributes", DNS(16)),
+    "id / DNS 16": Method("id", DNS(16)),
 }
-DEFAULT = "attributes / DNS 4 + imagined, random"
+DEFAULT = "attributes / DNS 4 + imagined x 0.3, random"
+LITERAL_ROW = "attributes / walk (the paper's form)"
+SWAPPED = Method("attributes", DNS(4), weight=0.3, agent=IMAGINED, warmup=10, like=DEFAULT, seeds=2)
+WALKED = Method("attributes", Walk(), agent=LITERAL, warmup=10, like=LITERAL_ROW, seeds=2)
+METHODS |= {
+    "attributes / DNS 4 + imagined x 0.3, learned": SWAPPED,
+    "attributes / learned walk (the paper's form)": WALKED,
+    "attributes / DNS 4 + imagined x 0.3, random, after 10 epochs of uniform": Method(
+        "attributes", DNS(4), RandomSwaps(), weight=0.3, warmup=10, like=DEFAULT
+    ),
+    "attributes / walk, after 10 epochs of uniform": Method(
+        "attributes", Walk(), warmup=10, like=LITERAL_ROW
+    ),
+}
+for _steps in range(2, 6):
+    METHODS[f"attributes / DNS 4 + imagined x 0.3, random, T = {_steps}"] = Method(
+        "attributes", DNS(4), RandomSwaps(steps=_steps), weight=0.3, like=DEFAULT
+    )
+    METHODS[f"attributes / walk, T = {_steps}"] = Method(
+        "attributes", Walk(steps=_steps), like=LITERAL_ROW
+    )
+METHODS |= {
+    "attributes / DNS 4 + imagined x 0.3, learned, cold encoder": replace(
+        SWAPPED, encoder="random"
+    ),
+    "attributes / learned walk, cold encoder": replace(WALKED, encoder="random"),
+    "attributes / DNS 4 + imagined x 0.3, learned, without warm-up": replace(SWAPPED, warmup=0),
+    "attributes / learned walk, without warm-up": replace(WALKED, warmup=0),
+}
+for _steps in range(2, 6):
+    METHODS[f"attributes / DNS 4 + imagined x 0.3, learned, T = {_steps}"] = replace(
+        SWAPPED, depth=_steps, seeds=1
+    )
+    METHODS[f"attributes / learned walk, T = {_steps}"] = replace(WALKED, depth=_steps, seeds=1)
 LINES = ("popularity", "ease", "itemknn")
 
 WIKI = ("*wikiPageWikiLink*", "*rdf-syntax-ns#type*")
@@ -116,13 +157,13 @@ SETS: dict[str, Set] = {
         FilterConfig(min_entity=10, min_relation=50),
         ((0.1, 0.02), (0.1, 0.05)),
         8192,
-        FitConfig(epochs=250, every=10, patience=2),
+        FitConfig(epochs=300, every=10, patience=4),
     ),
     "last-fm": Set(
         FilterConfig(min_entity=10, min_relation=50),
         ((0.1, 0.01), (0.1, 0.02)),
         8192,
-        FitConfig(epochs=150, every=10, patience=2),
+        FitConfig(epochs=100, every=10, patience=2),
     ),
 }
 
@@ -172,8 +213,13 @@ def learn(
     )
     model = build(config, world.parts.train, world.facts, seed=seed)
     start = time.process_time()
-    best = co_train(world, model, method.agent, seed) if method.agent else None
-    if best is None:
+    if method.agent:
+        best = co_train(world, model, method, seed)
+    else:
+        train = world.parts.train
+        for epoch in range(method.warmup):
+            rng = generator(seed, f"helps/warmup/{epoch}")
+            model.epoch(train.row_of(), train.indices, Uniform(), rng=rng)
         fit = fit_recommender(
             model,
             world.parts.train,
@@ -194,13 +240,17 @@ def learn(
     }
 
 
-def co_train(
-    world: World, model: Recommender, signals: SignalConfig, seed: int
-) -> tuple[int, float]:
+def co_train(world: World, model: Recommender, method: Method, seed: int) -> tuple[int, float]:
     """Learn with the agent, in turn; the best epoch and its validation number."""
     fit = SETS[world.name].fit
     graph = Ckg.build(world.data, world.parts.train)
-    agent = WalkAgent(AgentConfig(), EncoderConfig(), graph, world.facts, seed=seed)
+    agent = WalkAgent(
+        AgentConfig(depth=method.depth),
+        EncoderConfig(start=method.encoder),  # type: ignore[arg-type]
+        graph,
+        world.facts,
+        seed=seed,
+    )
     trainer = Trainer(
         model,
         agent,
@@ -210,10 +260,11 @@ def co_train(
             epochs=fit.epochs,
             validate_every=fit.every,
             patience=fit.patience,
+            warmup=method.warmup,
             agent_epochs=0,
             agent_every=AGENT_EVERY,
         ),
-        signals=signals,
+        signals=method.agent or SignalConfig(),
         seed=seed,
         # the trainer stops by the number of that name: hand it the one all rows are stopped by
         validate=lambda scorer: {"ndcg@20": validation(world, (scorer.user, scorer.item))},
@@ -230,34 +281,55 @@ def run_cell(
     cell = (
         json.loads(path.read_text()) if path.exists() else {"name": name, "trials": [], "runs": []}
     )
-    cell["method"] = {"vectors": method.vectors, "weight": method.weight}
-    trials = SETS[world.name].trials
-    for trial in trials[len(cell["trials"]) :]:
-        if time.time() > deadline:
-            return
-        model, row = learn(world, method, trial, 0)
-        cell["trials"].append(row)
-        user, item = model.factors()
-        np.savez(trial_file(cache, world, name, len(cell["trials"]) - 1), user=user, item=item)
-        save(path, cell)
-    best = max(range(len(trials)), key=lambda n: cell["trials"][n]["validation"])
-    setting = {"learning_rate": trials[best][0], "l2": trials[best][1]}
+    cell["method"] = {"vectors": method.vectors, "weight": method.weight, "like": method.like}
+    if not tune(world, name, method, cell, cache, deadline):
+        return
+    best = max(cell["trials"], key=lambda row: row["validation"], default=None)
+    setting = setting_of(RESULTS / world.name / f"{slug(method.like or name)}.json")
     cell["runs"] = [run for run in cell["runs"] if setting.items() <= run.items()]
-    for seed in range(len(cell["runs"]), seeds):
+    for seed in range(len(cell["runs"]), min(seeds, method.seeds)):
         if time.time() > deadline:
             return
-        if seed == 0:  # the winning trial is the first run
-            row = dict(cell["trials"][best])
-            kept = np.load(trial_file(cache, world, name, best))
+        if seed == 0 and best is not None:  # the winning trial is the first run
+            row = dict(best)
+            kept = np.load(trial_file(cache, world, name, cell["trials"].index(best)))
             user, item = kept["user"], kept["item"]
         else:
-            model, row = learn(world, method, trials[best], seed)
+            model, row = learn(world, method, (setting["learning_rate"], setting["l2"]), seed)
             user, item = model.factors()
         lists = top_k_all(user, item, world.both, 20)
         values = keep_users(world, lists, cache, f"{slug(name)}.{seed}")
         cell["runs"].append(row | {m: float(np.nanmean(values[m])) for m in METRICS})
         save(path, cell)
         print(world.name, name, seed, {k: cell["runs"][-1][k] for k in METRICS}, flush=True)
+
+
+def tune(
+    world: World,
+    name: str,
+    method: Method,
+    cell: dict[str, Any],
+    cache: Path,
+    deadline: float,
+) -> bool:
+    """Learn with every setting of the set, unless another row's is taken; False: out of time."""
+    path = RESULTS / world.name / f"{slug(name)}.json"
+    for trial in () if method.like else SETS[world.name].trials[len(cell["trials"]) :]:
+        if time.time() > deadline:
+            return False
+        model, row = learn(world, method, trial, 0)
+        cell["trials"].append(row)
+        user, item = model.factors()
+        np.savez(trial_file(cache, world, name, len(cell["trials"]) - 1), user=user, item=item)
+        save(path, cell)
+    return True
+
+
+def setting_of(path: Path) -> dict[str, float]:
+    """The learning rate and l2 that won the trials of a row, which must be tuned by now."""
+    trials = json.loads(path.read_text())["trials"]
+    best = max(trials, key=lambda row: row["validation"])
+    return {"learning_rate": best["learning_rate"], "l2": best["l2"]}
 
 
 def trial_file(cache: Path, world: World, name: str, trial: int) -> Path:
