@@ -112,6 +112,8 @@ def test_mistakes_end_in_one_line(folder, tmp_path, capsys) -> None:
         ("explain", folder, "--user", user + "x", "--item", item): f"did you mean '{user}'",
         ("explain", folder, "--user", user): "give --user with --item",
         ("explain", folder, "--all"): "--all needs --out",
+        ("explain", folder, "--user", user, "--item", item, "--out", "x.parquet"): "go with --all",
+        ("explain", folder, "--user", user, "--item", item, "--why-not", item): "not both",
         ("explain", folder, "--user", user, "--item", item, "-k", 0): "k must be",
         ("what-if", folder, "--user", user, "--item", item, "--add", "x"): "RELATION=ATTRIBUTE",
     }.items():

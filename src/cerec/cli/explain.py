@@ -54,8 +54,8 @@ def explain(
 ) -> None:
     """Say which smallest change would take an item out of a list, or bring one in.
 
-    Examples: cerec explain runs/demo --user u1 --item i7 --alternatives 2
-              cerec explain runs/demo --user u1 --why-not i9 --lock genre
+    Examples: cerec explain runs/demo --user u001 --item m635 --alternatives 2
+              cerec explain runs/demo --user u001 --why-not m010 --lock genre
               cerec explain runs/demo --all --out all.parquet --resume
     """
     asked = Options(
@@ -73,7 +73,11 @@ def explain(
             raise ConfigError(f"--out must end in .parquet, got {str(out_file)!r}")
         _explain_all(run_folder, out_file, asked, resume=resume, json=json)
         return
-    if user is None or (item is None) == (why_not is None):
+    if out_file is not None or resume:
+        raise ConfigError("--out and --resume go with --all; one explanation is printed")
+    if item is not None and why_not is not None:
+        raise ConfigError("give --item or --why-not, not both")
+    if user is None or (item is None and why_not is None):
         raise ConfigError("give --user with --item or --why-not, or --all with --out FILE.parquet")
     run = open_run(run_folder)
     options: dict[str, Any] = {name: getattr(asked, name) for name in Options.__slots__}
@@ -122,7 +126,7 @@ def what_if(
 ) -> None:
     """Show score, rank and list had an item other attributes.
 
-    Example: cerec what-if runs/demo --user u1 --item i7 --set director=d3 --remove genre=g1
+    Example: cerec what-if runs/demo --user u001 --item m635 --remove genre=Drama
     """
     run = open_run(run_folder)
     attributes = set(run.attributes(item))

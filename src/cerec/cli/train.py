@@ -130,7 +130,7 @@ def recommend(
 ) -> None:
     """Print or write recommendation lists.
 
-    Example: cerec recommend runs/demo --user u1 -k 10
+    Example: cerec recommend runs/demo --user u001 -k 10
     """
     run = open_run(run_folder)
     if everyone:
