@@ -32,8 +32,9 @@ def about_page(folder: Path, *, quick: bool = False) -> Page:
         "\n".join(said),
         "## Make them again",
         "`cerec reproduce all --quick` runs everything on a small world in a few minutes; "
-        "`cerec reproduce all --data FOLDER --out docs/results` goes on from the files here and "
-        "computes what is missing; `--render-only` writes the pages alone. "
-        "`experiments/helps.py` makes [the comparison of negatives](helps.md).",
+        "`cerec reproduce all --data FOLDER --out my-results` computes what that folder lacks, all "
+        "of it when it is empty; `--render-only` writes the pages alone. `experiments/helps.py` "
+        "makes [the comparison of negatives](helps.md), `experiments/recommendation.py` and "
+        "`experiments/consistency.py` the longer pages of tables II and III here.",
     ]
     return Page("about", "About the results", blocks)
