@@ -133,7 +133,7 @@ class Answerer:
     def _several(
         self, user: int, standing: Standing, problem: Problem, named: _Candidates, most: int
     ) -> list[Explanation]:
-        """Up to `most` answers, best first, of which none changes a part of another's values."""
+        """Up to `most` answers, best first; none takes away a part of what another does."""
         kept: list[Explanation] = []
         for tried in self._rounds(standing, problem, named):
             sizes = self._verifier.sizes(problem, tried.item, best_only=False)
@@ -184,11 +184,15 @@ class Answerer:
 
 
 def _overlap(one: Explanation, other: Explanation) -> bool:
-    """Whether one changes only values that the other changes too."""
+    """Whether one takes away only what the other takes away too.
+
+    What comes in counts where nothing is taken away: the same value replaced by others is one
+    answer, not several.
+    """
     a, b = _touched(one), _touched(other)
     return a <= b or b <= a
 
 
 def _touched(e: Explanation) -> set[tuple[str, str, str]]:
     lost = {("lost", c.relation, c.before) for c in e.changes if c.before is not None}
-    return lost | {("gained", c.relation, c.after) for c in e.changes if c.after is not None}
+    return lost or {("gained", c.relation, c.after) for c in e.changes if c.after is not None}

@@ -93,7 +93,7 @@ class Explanation:
     fidelity: float | None = None
     """Held-out R^2 of the fitted effects; None when the effects are the recommender's own."""
     alternatives: tuple[Explanation, ...] = ()
-    """Other answers, on request; none changes a part of what another one changes."""
+    """Other answers, on request; none takes away only what another one takes away too."""
 
     @property
     def size(self) -> int:
