@@ -52,17 +52,17 @@ class LastImportant:
         self._make, self._epochs, self._own, self._size = make, epochs, own, size
 
     def fit(self, context: Context) -> None:
-        """Learn the model on the train part."""
+        """Learn the model on the train part; both choices of values share it."""
         self._context = context
-        train = context.train
-        self._model = self._make(train, context.facts, context.seed)
+        self._model = context.shared((self._make, self._epochs), self._learned)
+
+    def _learned(self) -> Model:
+        train, seed = self._context.train, self._context.seed
+        model = self._make(train, self._context.facts, seed)
         for epoch in range(self._epochs):
-            self._model.epoch(
-                train.row_of(),
-                train.indices,
-                Uniform(),
-                rng=generator(context.seed, f"important/{epoch}"),
-            )
+            rng = generator(seed, f"important/{epoch}")
+            model.epoch(train.row_of(), train.indices, Uniform(), rng=rng)
+        return model
 
     def explain(self, pairs: Pairs) -> list[Answer]:
         """Out of the item's own values they are lost; of all, what the item lacks is gained."""

@@ -13,10 +13,10 @@ for all of them by `verdict.judge`, with the scores of `context.scorer`.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ from cerec.rng import generator
 Rows = NDArray[np.int32]
 _NOTHING: Rows = np.zeros(0, np.int32)
 _NOTHING.flags.writeable = False
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,6 +146,9 @@ class Context:
         self._fitted: tuple[int, NDArray[np.float32]] | None = None
         self.agent_seconds = 0.0
         """What learning the agent took; 0 until it has."""
+        self.taken_seconds = 0.0
+        """What models that a method took over from another (`shared`) had taken to learn."""
+        self._shared: dict[Hashable, tuple[Any, float]] = {}
 
     @cached_property
     def unit(self) -> NDArray[np.float32]:
@@ -178,6 +182,17 @@ class Context:
             agent.learn(user, item, moment, rng=generator(self.seed, f"training/agent/{epoch}"))
         self.agent_seconds = time.perf_counter() - started
         return agent.proposer()
+
+    def shared(self, key: Hashable, learn: Callable[[], Made]) -> Made:
+        """What `learn` gives, learned once for all methods that ask for the same `key`."""
+        if key in self._shared:
+            made, seconds = self._shared[key]
+            self.taken_seconds += seconds
+            return cast(Made, made)
+        started = time.perf_counter()
+        made = learn()
+        self._shared[key] = made, time.perf_counter() - started
+        return made
 
     def standing(self, user: int) -> Standing:
         """Scores, order of the unseen items and effects of all values for a user; not kept."""

@@ -178,11 +178,12 @@ class Comparison:
 
     def _compute(self, entry: Entry, cell: Cell, context: Context) -> Outcome:
         made, draws = entry.make(), self.plan.draws if entry.draws else 1
-        before = context.agent_seconds
+        before, taken = context.agent_seconds, context.taken_seconds
         with Meter() as fitting:
             made.fit(context)
         inside = context.agent_seconds - before  # the agent may have learned for another method
-        agent = context.agent_seconds if entry.agent else 0.0
+        others = context.taken_seconds - taken
+        others += context.agent_seconds if entry.agent else 0.0
         with Meter() as explaining:
             rounds = [_answers(made, self.pairs, n) for n in range(draws)]
         answers = [rounds[d][p] for p in range(len(self.pairs)) for d in range(draws)]
@@ -190,7 +191,7 @@ class Comparison:
         cell = replace(
             cell,
             draws=draws,
-            fit_seconds=round(fitting.seconds - inside + agent, 3),
+            fit_seconds=round(fitting.seconds - inside + others, 3),
             explain_seconds=round(explaining.seconds / draws, 3),
             peak_mb=round(max(fitting.peak_mb, explaining.peak_mb), 1),
         )
