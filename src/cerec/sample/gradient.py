@@ -15,7 +15,6 @@ import numba
 import numpy as np
 
 from cerec.sample.kernels import (
-    _JIT,
     Double,
     Float,
     Hop,
@@ -33,9 +32,12 @@ from cerec.sample.kernels import (
 )
 
 BUFFERS = 4
+# No fast arithmetic: what LLVM makes of it here depends on whether the code comes from numba's
+# cache, and the first run on a machine must give the numbers of the second. It costs 3 %.
+_EXACT = {"cache": True, "error_model": "numpy", "nogil": True}
 
 
-@numba.njit(**_JIT)
+@numba.njit(**_EXACT)
 def _add_row(
     hop: Hop,
     source: int,
@@ -63,7 +65,7 @@ def _add_row(
     return 0.0
 
 
-@numba.njit(**_JIT)
+@numba.njit(**_EXACT)
 def _flush(
     h: Float,
     grad: Float,
@@ -102,7 +104,7 @@ def _flush(
         out_e[k] += u[k] * (c1 * pull_x[k] + c2 * np.sign(e[k]) * pull_a[k])
 
 
-@numba.njit(parallel=True, **_JIT)
+@numba.njit(parallel=True, **_EXACT)
 def push_back(
     h: Float,
     rows: Rows,
