@@ -21,6 +21,7 @@ from cerec.ragged import Ragged
 from cerec.sample.paths import Proposals
 
 _FEW = 3  # changes that need no look at further candidates
+_LOOKS = 8  # answers looked at for each one wanted, when several are
 _PROMISING = 32  # items whose values do most for the goal, tried when the proposed need more
 
 
@@ -133,17 +134,22 @@ class Answerer:
     def _several(
         self, user: int, standing: Standing, problem: Problem, named: _Candidates, most: int
     ) -> list[Explanation]:
-        """Up to `most` answers, best first; none takes away a part of what another does."""
+        """Up to `most` answers, best first; none takes away a part of what another does.
+
+        An item of few values cannot lose them in many ways: the looks are bounded.
+        """
         kept: list[Explanation] = []
+        looks = _LOOKS * most
         for tried in self._rounds(standing, problem, named):
             sizes = self._verifier.sizes(problem, tried.item, best_only=False)
             for at in self._order(problem, tried.item, sizes):
-                if len(kept) == most or sizes[at] >= NEVER:
+                if len(kept) == most or looks == 0:
                     break
+                looks -= 1
                 shown = self._shown(user, standing, problem, tried, int(at))
                 if not any(_overlap(shown, other) for other in kept):
                     kept.append(shown)
-            if len(kept) == most:
+            if len(kept) == most or looks == 0:
                 break
         return kept[:1] + sorted(kept[1:], key=lambda e: e.size)
 

@@ -114,7 +114,7 @@ class Recommender(Protocol):
         ...
 
     def state(self) -> dict[str, NDArray[np.float32]]:
-        """Everything needed to go on exactly as if never stopped, optimiser included."""
+        """Everything needed to go on exactly as if never stopped, optimiser included; copied."""
         ...
 
     def load_state(self, state: dict[str, NDArray[np.float32]]) -> None:

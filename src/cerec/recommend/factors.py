@@ -151,9 +151,9 @@ class FactorModel:
 def start_vectors(n: int, config: RecommenderConfig, seed: int, name: str) -> Vectors:
     """Random first vectors of one table, (n, d)."""
     rng = generator(seed, f"recommend/{name}")
-    return (rng.standard_normal((n, config.dim), np.float32) * np.float32(config.init)).astype(
-        np.float32
-    )
+    vectors = rng.standard_normal((n, config.dim), np.float32)
+    vectors *= np.float32(config.init)
+    return vectors
 
 
 def _take(name: str, state: dict[str, NDArray[np.float32]], into: Vectors) -> None:

@@ -185,7 +185,8 @@ class Trainer:
     def _look(self) -> Row:
         figures = self._validate(self.model.scorer())
         if self.progress.stopper.look(self.progress.epoch, figures[self.config.metric]):
-            self._best = {name: array.copy() for name, array in self.model.state().items()}
+            self._best = None  # not two of them at once
+            self._best = dict(self.model.state())
         return dict(figures)
 
     def _agent_phase(self) -> None:
