@@ -13,6 +13,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from quoted import filled
+
 from cerec.consistency import subject_of
 from cerec.evaluate.explanations.cells import Cell
 from cerec.evaluate.explanations.plot import scatter_plot
@@ -69,7 +71,7 @@ def page(out: Path, head: str) -> str:
     pictures = [f"![{name}](consistency/{name}.svg)\n" for name in results]
     return "\n".join(
         [
-            head.rstrip(),
+            filled(head, out).rstrip(),
             "",
             "## The paper's table III",
             "",

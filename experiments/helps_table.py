@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from quoted import filled
 
 from cerec.evaluate.statistics import compare, holm, spread
 
@@ -124,5 +125,13 @@ def write(results: Path, cache: Path, default: str, order: list[str], head: str)
         against = json.loads(kept.read_text()) if kept.exists() else {}
         pages += [f"## {folder.name}", "", *table(cells, against, order), ""]
         ahead += summary(folder.name, against, RIVALS)
-    lines = [head.strip(), "", "## The default against its rivals", "", *ahead, "", *pages]
+    lines = [
+        filled(head, results.parent).strip(),
+        "",
+        "## The default against its rivals",
+        "",
+        *ahead,
+        "",
+        *pages,
+    ]
     results.with_suffix(".md").write_text("\n".join(lines).rstrip() + "\n")

@@ -16,6 +16,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from quoted import filled
+
 from cerec.evaluate.compare.page import published_section, read_published, set_section
 
 OUT = Path(__file__).parents[1] / "docs" / "results"
@@ -74,7 +76,7 @@ def run(name: str, data: Path, cache: Path) -> None:
 def page() -> str:
     """The whole page, from the files in `FOLDER`."""
     published = read_published(FOLDER / "paper.csv")
-    parts = [HEAD.read_text(encoding="utf-8").strip()]
+    parts = [filled(HEAD.read_text(encoding="utf-8")).strip()]
     there = [name for name in SETS if (FOLDER / f"{name}.json").exists()]
     for name in there:
         table = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
