@@ -180,12 +180,13 @@ def test_what_cerec_verified_the_judge_finds_too(seed: int, mean: bool) -> None:
     """And every method's answers become explanations with the same verdict."""
     context, pairs = random_world(seed, mean)
     found = {}
-    for name in ("cerec", "cerec-decisive", "cerec-all", "cerec-paper", "cerec-swap", "effects"):
+    exact = ("cerec", "cerec-decisive", "cerec-all", "cerec-all-decisive")
+    for name in (*exact, "cerec-paper", "cerec-swap", "effects"):
         method = METHODS[name].make()
         method.fit(context)
         answers = method.explain(pairs)
         verdicts = judge(context, pairs, answers)
-        if name in ("cerec", "cerec-decisive", "cerec-all"):
+        if name in exact:
             assert (verdicts.flipped == verdicts.found).all()
             found[name] = verdicts
         told = explanations(context, pairs, answers, verdicts)
@@ -202,6 +203,7 @@ def test_what_cerec_verified_the_judge_finds_too(seed: int, mean: bool) -> None:
     assert (ours.found == every.found).all()
     assert (clear.size == ours.size).all()
     assert (every.size <= ours.size).all()
+    assert (found["cerec-all-decisive"].size == every.size).all()
     lower = clear.score_after[clear.found] <= ours.score_after[clear.found]
     assert lower.all()
 

@@ -205,6 +205,45 @@ def test_max_changes_is_kept_and_honest() -> None:
             assert (few.status == "verified") == (free.status == "verified" and free.size == 1)
 
 
+def test_of_equally_small_changes_the_decisive_one_moves_the_score_most() -> None:
+    explainer = random_explainer(1)
+    clearer = 0
+    for pair in everything(explainer, 5):
+        near = explainer.explain(*pair, k=5, exhaustive=True)
+        clear = explainer.explain(*pair, k=5, exhaustive=True, prefer="decisive")
+        assert near.status == clear.status
+        if near.score_after is None or clear.score_after is None:
+            continue
+        assert clear.size == near.size
+        assert clear.score_after <= near.score_after
+        check_slowly(explainer, clear)
+        clearer += clear.score_after < near.score_after
+        several = explainer.explain(*pair, k=5, exhaustive=True, prefer="decisive", alternatives=2)
+        assert several.changes == clear.changes
+    assert clearer
+
+
+def test_a_decisive_way_in_lifts_the_score_most() -> None:
+    explainer = random_explainer(1)
+    seen = 0
+    for user in explainer.data.users:
+        listed = {i for u, i in everything(explainer, 5) if u == user}
+        for item in explainer.data.items:
+            if item in listed:
+                continue
+            try:
+                near = explainer.explain(user, why_not=item, k=5, exhaustive=True)
+            except QuestionError:  # an item the user has
+                continue
+            clear = explainer.explain(user, why_not=item, k=5, exhaustive=True, prefer="decisive")
+            assert near.status == clear.status
+            if near.score_after is not None and clear.score_after is not None:
+                assert clear.size == near.size
+                assert clear.score_after >= near.score_after
+                seen += 1
+    assert seen
+
+
 def test_alternatives_really_differ() -> None:
     explainer = random_explainer(1)
     some = 0
@@ -257,6 +296,12 @@ def test_mistakes_are_told_in_one_line() -> None:
         explainer.explain("u00", why_not="i03", k=1)
     with pytest.raises(QuestionError, match="either"):
         explainer.explain("u00")
-    for wrong in ({"k": 0}, {"max_changes": 0}, {"alternatives": -1}, {"budget": 0.0}):
+    for wrong in (
+        {"k": 0},
+        {"max_changes": 0},
+        {"alternatives": -1},
+        {"budget": 0.0},
+        {"prefer": "clear"},
+    ):
         with pytest.raises(ConfigError, match=next(iter(wrong))):
             explainer.explain("u00", "i00", **wrong)

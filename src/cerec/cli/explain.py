@@ -47,6 +47,13 @@ def explain(
     bound: Annotated[
         bool, typer.Option("--bound", help="Add the fewest changes over all values of the data.")
     ] = False,
+    prefer: Annotated[
+        str,
+        typer.Option(
+            metavar="similar|decisive",
+            help="Of equally small changes: towards the most similar item, or the clearest.",
+        ),
+    ] = "similar",
     everyone: Annotated[bool, typer.Option("--all", help="All lists, to --out.")] = False,
     out_file: Annotated[Path | None, typer.Option("--out", help="A .parquet file.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take up a killed --all.")] = False,
@@ -65,6 +72,7 @@ def explain(
         alternatives=alternatives,
         budget=budget,
         bound=bound,
+        prefer=prefer,  # type: ignore[arg-type]
     )
     if everyone:
         if out_file is None or user or item or why_not:

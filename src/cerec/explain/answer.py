@@ -103,9 +103,9 @@ class Answerer:
         task = posed.task
         bound = self._verifier.bound(posed) if asked.bound else None
         if asked.alternatives:
-            found = self._several(user, standing, posed, named, asked.alternatives + 1)
+            found = self._several(user, standing, posed, named, asked)
         else:
-            found = self._best(user, standing, posed, named)
+            found = self._best(user, standing, posed, named, asked)
         if found and bound is None and len(found) == 1:
             return found[0]
         if found:
@@ -118,27 +118,56 @@ class Answerer:
         return task if asked.max_changes is None else replace(task, limit=asked.max_changes)
 
     def _best(
-        self, user: int, standing: Standing, problem: Problem, named: _Candidates
+        self,
+        user: int,
+        standing: Standing,
+        problem: Problem,
+        named: _Candidates,
+        asked: Options,
     ) -> list[Explanation]:
         """The fewest changes among the candidates of the rounds, as far as they are needed."""
         best: tuple[int, _Candidates, int] | None = None
         for tried in self._rounds(standing, problem, named):
             sizes = self._verifier.sizes(problem, tried.item, best_only=True)
             if len(sizes) and sizes.min() < (NEVER if best is None else best[0]):
-                at = first_of(tried.item, sizes, self._unit, problem.task.item)
+                at = self._first(standing, problem, tried.item, sizes, asked)
                 best = int(sizes[at]), tried, at
             if best is not None and (best[0] <= _FEW or tried.found_by != "proposer"):
                 break
         return [] if best is None else [self._shown(user, standing, problem, *best[1:])]
 
+    def _first(
+        self,
+        standing: Standing,
+        problem: Problem,
+        item: Rows,
+        sizes: NDArray[np.int64],
+        asked: Options,
+    ) -> int:
+        """Where the preferred one of the candidates with the fewest changes stands."""
+        if asked.prefer == "similar":
+            return first_of(item, sizes, self._unit, problem.task.item)
+        least = np.flatnonzero(sizes == sizes.min())
+        made = [self._verifier.verify(standing, problem, int(j)).score_after for j in item[least]]
+        score = np.array([np.nan if s is None else s for s in made])
+        return int(least[np.nanargmin(score if problem.task.question == "why" else -score)])
+
     def _several(
-        self, user: int, standing: Standing, problem: Problem, named: _Candidates, most: int
+        self,
+        user: int,
+        standing: Standing,
+        problem: Problem,
+        named: _Candidates,
+        asked: Options,
     ) -> list[Explanation]:
-        """Up to `most` answers, best first; none takes away a part of what another does.
+        """The answer and the alternatives; none takes away a part of what another does.
 
         An item of few values cannot lose them in many ways: the looks are bounded.
         """
         kept: list[Explanation] = []
+        if asked.prefer != "similar":
+            kept += self._best(user, standing, problem, named, asked)
+        most = asked.alternatives + 1
         looks = _LOOKS * most
         for tried in self._rounds(standing, problem, named):
             sizes = self._verifier.sizes(problem, tried.item, best_only=False)

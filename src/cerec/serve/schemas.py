@@ -176,6 +176,8 @@ class ExplainQuestion(BaseModel):
     """Whether to add the fewest changes over all values, a lower bound."""
     exhaustive: bool = False
     """Whether to try every item at once instead of the proposed ones first."""
+    prefer: Literal["similar", "decisive"] = "similar"
+    """Of equally small changes: towards the most similar item, or what moves the score most."""
     model_config = ConfigDict(
         extra="forbid",
         use_attribute_docstrings=True,

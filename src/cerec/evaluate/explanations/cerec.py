@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from cerec.data.dataset import Dataset
 from cerec.evaluate.explanations.protocol import NO_ANSWER, Answer, Context, Pairs, Rows, touching
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation
+from cerec.explain.options import Preference
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 
@@ -65,17 +68,27 @@ class Verified:
     Its values are those the item gains, as in the paper; what it loses is part of the change. With
     `names` above 0, values of the other verified answers that `cerec explain --alternatives` gives
     follow, until there are so many: for a comparison with methods that always name as many. With
-    `exhaustive` no agent proposes: every item of the catalogue is tried as j.
+    `exhaustive` no agent proposes: every item of the catalogue is tried as j. `prefer`: which of
+    equally small changes, as in `cerec explain --prefer`.
     """
 
-    def __init__(self, names: int = 0, *, exhaustive: bool = False) -> None:
-        self._names, self._exhaustive = names, exhaustive
+    def __init__(
+        self, names: int = 0, *, exhaustive: bool = False, prefer: Preference = "similar"
+    ) -> None:
+        self._names = names
+        self._options: dict[str, Any] = {
+            "alternatives": names,
+            "exhaustive": exhaustive,
+            "prefer": prefer,
+        }
 
     def fit(self, context: Context) -> None:
         """Have the agent learn, unless it has, or is not asked."""
         self._context = c = context
         self._explainer = (
-            Explainer(c.data, c.train, c.facts, c.scorer) if self._exhaustive else c.explainer
+            Explainer(c.data, c.train, c.facts, c.scorer)
+            if self._options["exhaustive"]
+            else c.explainer
         )
 
     def explain(self, pairs: Pairs) -> list[Answer]:
@@ -83,9 +96,7 @@ class Verified:
         context = self._context
         users, items = context.data.users, context.data.items
         asked = ((users[u], items[i]) for u, i in zip(pairs.user, pairs.item, strict=True))
-        found = self._explainer.explain_many(
-            asked, k=pairs.k, alternatives=self._names, exhaustive=self._exhaustive
-        )
+        found = self._explainer.explain_many(asked, k=pairs.k, **self._options)
         return [self._answer(int(u), e) for u, e in zip(pairs.user, found, strict=True)]
 
     def _answer(self, user: int, e: Explanation) -> Answer:

@@ -11,7 +11,6 @@ from cerec.evaluate.explanations import important
 from cerec.evaluate.explanations.accent import Accent
 from cerec.evaluate.explanations.cerec import LowestEffects, PaperForm, Verified
 from cerec.evaluate.explanations.counter import CountER
-from cerec.evaluate.explanations.decisive import Decisive
 from cerec.evaluate.explanations.important import LastImportant
 from cerec.evaluate.explanations.prince import Prince
 from cerec.evaluate.explanations.protocol import Method
@@ -128,10 +127,16 @@ METHODS: Mapping[str, Entry] = {
     ),
     "cerec-decisive": Entry(
         "CERec, decisive",
-        Decisive,
+        lambda: Verified(prefer="decisive"),
         agent=True,
         note="of equally small verified sets the one that lowers the score most, "
         "not the one towards the most similar item",
+    ),
+    "cerec-all-decisive": Entry(
+        "CERec, all items tried, decisive",
+        lambda: Verified(exhaustive=True, prefer="decisive"),
+        seeded=False,
+        note="both: any item of the catalogue, and the set that lowers the score most",
     ),
     "cerec": Entry("CERec", Verified, agent=True, note="the smallest verified set"),
 }
