@@ -7,6 +7,7 @@ import numpy as np
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.base import Context, Recommender, Rows
+from cerec.recommend.factors import FactorModel
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.topk import top_k_all, top_k_matrix
 
@@ -20,7 +21,12 @@ def lists_of(scorer: Scorer, known: Ragged, k: int) -> Rows:
 
 
 def context_of(model: Recommender, known: Ragged, facts: Facts, list_length: int) -> Context:
-    """Vectors as of now, and the lists of the given length that the model's scores make."""
+    """Vectors as of now, and the lists of the given length that the model's scores make.
+
+    To be let go before the model moves on: the tables of a factor model are not copied.
+    """
+    if isinstance(model, FactorModel):
+        return model.context(min(list_length, len(facts.of_item)))
     scorer = model.scorer()
     user, item = (scorer.user, scorer.item) if scorer.matrix is None else model.factors()
     lists = np.empty((len(user), 0), np.int32)
