@@ -15,7 +15,7 @@ from cerec.reproduce.text import percent, spread_text
 
 Found = Mapping[str, Results]
 _HELPS = {
-    "the default": "attributes--dns-4--imagined-random",
+    "the default": "attributes--dns-4--imagined-x-0-3-random",
     "DNS 4 alone": "attributes--dns-4",
     "uniform negatives": "attributes--uniform",
     "the paper's form": "attributes--walk-the-paper-s-form",
