@@ -21,7 +21,7 @@ STAGES = [
     "evaluate",
     "serve",
 ]
-SHARED = {"errors", "files", "rng", "ragged", "threads"}
+SHARED = {"errors", "files", "rng", "ragged", "threads", "memory"}
 
 
 def imported(path: Path) -> set[str]:

@@ -221,9 +221,9 @@ class WalkAgent:
             returns = discounted(reward - config.entropy * walks.log_p, config.gamma)
             advantage = returns - self._expected(walks, returns, table)
             log_p = self.sampler.log_prob(h, walks, lists)
-            self._adam.zero_grad()
             reinforce_loss(log_p, torch.from_numpy(advantage).float()).backward()
             self._adam.step()
+            self._adam.zero_grad()  # and let the memory go
         return figures(walks, reward, config.gamma)
 
     def _starts(

@@ -12,6 +12,7 @@ import numpy as np
 
 from cerec.errors import ConfigError
 from cerec.graph.facts import Facts
+from cerec.memory import give_back
 from cerec.ragged import Ragged
 from cerec.recommend.base import Recommender
 from cerec.recommend.context import context_of
@@ -180,7 +181,9 @@ class Trainer:
             return {}
         length = self.policy.negatives.list_length
         context = context_of(self.model, self.train, self.facts, length)
-        return dict(self.policy.learn(self.user, self.item, context, rng=rng))
+        row = dict(self.policy.learn(self.user, self.item, context, rng=rng))
+        give_back()
+        return row
 
     def _look(self) -> Row:
         figures = self._validate(self.model.scorer())
