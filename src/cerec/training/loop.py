@@ -181,7 +181,7 @@ class Trainer:
             return {}
         length = self.policy.negatives.list_length
         context = context_of(self.model, self.train, self.facts, length)
-        row = dict(self.policy.learn(self.user, self.item, context, rng=rng))
+        row: Row = dict(self.policy.learn(self.user, self.item, context, rng=rng))
         give_back()
         return row
 
