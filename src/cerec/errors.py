@@ -37,8 +37,13 @@ class UnknownIdError(CerecError):
     def __init__(self, kind: str, value: str, known: Iterable[str]) -> None:
         self.kind = kind
         self.value = value
-        self.matches = near_matches(value, known)
-        hint = f"; did you mean {' or '.join(map(repr, self.matches))}?" if self.matches else ""
+        pool = list(known)
+        self.matches = near_matches(value, pool)
+        hint = ""
+        if self.matches:
+            hint = f"; did you mean {' or '.join(map(repr, self.matches))}?"
+        elif pool:
+            hint = f"; there are {len(pool):,}, such as {', '.join(map(repr, pool[:3]))}"
         super().__init__(f"unknown {kind} {value!r}{hint}")
 
 

@@ -100,16 +100,23 @@ def test_what_if_changes_by_hand(folder, capsys) -> None:
     assert [relation, attribute] not in got["attributes"]
     code, out, _ = cerec(
         capsys, "what-if", folder, "--user", user, "--item", item,
-        "--set", f"{relation}={attribute}", "--add", f"{relation}={attribute}",
+        "--set", f"{relation}={attribute}",
     )  # fmt: skip
     assert code == 0
     assert "rank 1 ->" in " ".join(out.split())
+    code, _, err = cerec(
+        capsys, "what-if", folder, "--user", user, "--item", item,
+        "--add", f"{relation}={attribute}",
+    )  # fmt: skip
+    assert code == 2
+    assert "has that value already" in err
 
 
 def test_mistakes_end_in_one_line(folder, tmp_path, capsys) -> None:
     user, item = open_run(folder).data.users[0], open_run(folder).data.items[0]
     for argv, words in {
         ("explain", folder, "--user", user + "x", "--item", item): f"did you mean '{user}'",
+        ("explain", folder, "--user", "%%", "--item", item): f"such as '{user}'",
         ("explain", folder, "--user", user): "give --user with --item",
         ("explain", folder, "--all"): "--all needs --out",
         ("explain", folder, "--user", user, "--item", item, "--out", "x.parquet"): "go with --all",

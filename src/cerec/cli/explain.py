@@ -141,7 +141,10 @@ def what_if(
     for relation, attribute in _pairs(run, put):
         attributes = {pair for pair in attributes if pair[0] != relation}
         attributes.add((relation, attribute))
-    attributes |= set(_pairs(run, add))
+    for pair in _pairs(run, add):
+        if pair in attributes:
+            raise ConfigError(f"--add {pair[0]}={pair[1]}: the item has that value already")
+        attributes.add(pair)
     for pair in _pairs(run, remove):
         if pair not in attributes:
             raise ConfigError(f"--remove {pair[0]}={pair[1]}: the item has no such value")
