@@ -203,7 +203,7 @@ def test_an_update_follows_the_slow_double_dqn() -> None:
             weight.mul_(1.5)
     twin, _ = model(l2=0.0, gamma=0.5)
     twin.load_state(made.state())
-    loss = made._update(np.random.default_rng(7))
+    (loss,) = made.learn(1, np.random.default_rng(7))
 
     rng = np.random.default_rng(7)
     at, step = rng.integers(0, USERS, 16), rng.integers(0, 4, 16)
@@ -230,11 +230,29 @@ def test_an_update_follows_the_slow_double_dqn() -> None:
         torch.testing.assert_close(weight.grad, other.grad, atol=1e-5, rtol=1e-3)
 
 
+def test_updates_that_share_a_pass_add_up_what_the_graph_is_owed() -> None:
+    together, _ = model(l2=0.0, tau=0.0, learning_rate=1e-12)
+    apart, _ = model(l2=0.0, tau=0.0, learning_rate=1e-12)
+    together.replay = apart.replay = played(together)
+    losses = together.learn(2, np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    owed = []
+    for loss in losses:
+        assert apart.learn(1, rng) == pytest.approx([loss], rel=1e-5)
+        owed.append(
+            [w.grad.clone() for w in (apart.encoder.entity, *apart.encoder.layers[0].parameters())]
+        )
+    graph = (together.encoder.entity, *together.encoder.layers[0].parameters())
+    for weight, one, two in zip(graph, *owed, strict=True):
+        assert weight.grad.abs().max() > 0
+        torch.testing.assert_close(weight.grad, one + two, atol=1e-6, rtol=1e-3)
+
+
 def test_without_discount_it_regresses_the_reward() -> None:
     made, _ = model(gamma=0.0, learning_rate=0.01, streak=0.0)
     made.replay = played(made, epsilon=1.0).take(np.arange(3))
     rng = np.random.default_rng(0)
-    losses = [made._update(rng) for _ in range(300)]
+    losses = [made.learn(1, rng)[0] for _ in range(300)]
     assert np.mean(losses[-20:]) < 0.05 < losses[0]
 
 

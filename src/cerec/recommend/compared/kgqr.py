@@ -6,8 +6,9 @@ a run of misses). A dueling double DQN with replay and a slowly following target
 
 As a ranker of the whole catalogue: the state of a user is that of (a random `history` of) their
 train items, and items are ranked by Q. Without ratings the simulated user likes their train items
-alone, see `kgqr_episodes`. Whole neighbourhoods are convolved, one pass over the graph per update,
-instead of 40 sampled neighbours per item and state. The end of an episode is not bootstrapped.
+alone, see `kgqr_episodes`. Whole neighbourhoods are convolved instead of 40 sampled neighbours per
+item and state; `shared` updates of the rest use one pass over the graph and add up what it is owed.
+The end of an episode is not bootstrapped.
 """
 
 from __future__ import annotations
@@ -73,6 +74,9 @@ class KGQRConfig:
     """Gradient steps per epoch."""
     batch: int = 256
     """Transitions per gradient step."""
+    shared: int = 8
+    """Gradient steps for each one of entity vectors and convolution, which cost a pass over the
+    graph."""
     learning_rate: float = 1e-3
     """Step of Adam."""
     l2: float = 1e-6
@@ -88,7 +92,7 @@ class KGQRConfig:
 
     def __post_init__(self) -> None:
         least = ("dim", "hidden", "history", "length", "episodes", "candidates", "popular")
-        for name in (*least, "replay", "updates", "batch"):
+        for name in (*least, "replay", "updates", "batch", "shared"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"kgqr.{name} must be at least 1, got {getattr(self, name)}")
         for name in ("gamma", "tau", "planted"):
@@ -112,6 +116,7 @@ AUTHORS = KGQRConfig(
     replay=10_000,
     updates=100,
     batch=2000,
+    shared=1,
     gamma=0.7,
     explore=(0.9, 0.1, 1e-4),
 )
@@ -131,7 +136,10 @@ class KGQR:
         self.head = DuelingQ(config.dim, config.hidden, draw)
         self.target = copy.deepcopy(self.head)
         self._both = nn.ModuleDict({"encoder": self.encoder, "head": self.head})
-        self._adam = adam(self._both.parameters(), config.learning_rate)
+        slow = [self.encoder.entity, *self.encoder.layers.parameters()]
+        fast = [*self.encoder.gru.parameters(), *self.head.parameters()]
+        self._adam = adam(fast, config.learning_rate)
+        self._adam_graph = adam(slow, config.learning_rate)
         self._candidates = Candidates(
             known, facts, popular=config.popular, count=config.candidates, planted=config.planted
         )
@@ -161,8 +169,21 @@ class KGQR:
         player = rng.choice(self._players, size=self.config.episodes)
         new = self.play(player, rng, self.epsilon)
         self.replay = self.replay.followed_by(new, self.config.replay)
-        losses = [self._update(rng) for _ in range(self.config.updates)]
+        losses: list[float] = []
+        while len(losses) < self.config.updates:
+            left = self.config.updates - len(losses)
+            losses += self.learn(min(self.config.shared, left), rng)
         return float(np.mean(losses))
+
+    def learn(self, updates: int, rng: np.random.Generator) -> list[float]:
+        """Some updates of GRU and Q, then one of what they share; the errors."""
+        self._adam_graph.zero_grad()
+        item = self.encoder.items()
+        leaf = item.detach().requires_grad_()
+        losses = [self._update(leaf, rng) for _ in range(updates)]
+        item.backward(leaf.grad)
+        self._adam_graph.step()
+        return losses
 
     @torch.no_grad()
     def play(self, user: Rows, rng: np.random.Generator, epsilon: float) -> Episodes:
@@ -212,15 +233,18 @@ class KGQR:
         place = q.masked_fill(index < 0, -math.inf).argmax(dim=1, keepdim=True)
         return index.gather(1, place)[:, 0].numpy().astype(np.int32)
 
-    def _update(self, rng: np.random.Generator) -> float:
-        """One double-DQN step: `r + gamma Q'(s', argmax Q(s', .))` against Q(s, a)."""
+    def _update(self, item: Tensor, rng: np.random.Generator) -> float:
+        """One double-DQN step: `r + gamma Q'(s', argmax Q(s', .))` against Q(s, a).
+
+        `item` are the convolved items; gradients of theirs and of entity vectors are left there.
+        """
         config = self.config
         at = rng.integers(0, len(self.replay.user), config.batch)
         step = rng.integers(0, config.length, config.batch)
         past = self.replay.take(at)
         liked = past.liked(step + 1)  # begins with what was liked before the step
         count = (torch.from_numpy((x >= 0).sum(1)) for x in (past.liked(step), liked))
-        state, after = self.encoder.states_after(self.encoder.items(), rows(liked), *count)
+        state, after = self.encoder.states_after(item, rows(liked), *count)
         with torch.no_grad():
             pool = self._candidates.draw(past.user, liked, past.shown(step + 1), rng)
             best = rows(self._best(pool, after))
@@ -231,7 +255,7 @@ class KGQR:
         q = self.head.one(state, self.encoder.entity[rows(past.action[row, step])])
         loss = F.mse_loss(q, aim)
         pull = sum(w.square().sum() for w in self._both.parameters())
-        self._both.zero_grad()
+        self._adam.zero_grad()
         (loss + 0.5 * config.l2 * pull).backward()
         self._adam.step()
         soft_update(self.target, self.head, config.tau)
@@ -268,13 +292,14 @@ class KGQR:
 
     def state(self) -> State:
         """See `Recommender.state`; replay included."""
-        weights = pack(self._both, adam=self._adam) | _prefixed(pack(self.target))
+        weights = pack(self._both, adam=self._adam, graph=self._adam_graph)
+        weights |= _prefixed(pack(self.target))
         counters = {"updates": np.array([self._updates], np.float32)}
         return weights | self.replay.state() | counters
 
     def load_state(self, state: State) -> None:
         """See `Recommender.load_state`."""
-        unpack(state, self._both, adam=self._adam)
+        unpack(state, self._both, adam=self._adam, graph=self._adam_graph)
         start = len("target.")
         unpack({k[start:]: v for k, v in state.items() if k.startswith("target.")}, self.target)
         self.replay = Episodes.from_state(state)
