@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -73,10 +74,19 @@ def run(name: str, data: Path, cache: Path) -> None:
         shutil.copy(cache / name / f"table.{kind}", FOLDER / f"{name}.{kind}")
 
 
+_SHORT = re.compile(r"\{([\w-]+) (\w+) (\w+@\d+)\}")
+
+
+def spelled(head: str) -> str:
+    """`{ml-100k cerec recall@20}` in full, with four digits."""
+    full = r"{{recommendation/\1.json | lines/\2/figures/\3 | .4}}"
+    return _SHORT.sub(lambda m: m.expand(full), head)
+
+
 def page() -> str:
     """The whole page, from the files in `FOLDER`."""
     published = read_published(FOLDER / "paper.csv")
-    parts = [filled(HEAD.read_text(encoding="utf-8")).strip()]
+    parts = [filled(spelled(HEAD.read_text(encoding="utf-8"))).strip()]
     there = [name for name in SETS if (FOLDER / f"{name}.json").exists()]
     for name in there:
         table = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
