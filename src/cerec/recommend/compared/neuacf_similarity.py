@@ -13,6 +13,7 @@ row is made, counted and cut before the next. n rows, k neighbours.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numba
 import numpy as np
@@ -54,8 +55,12 @@ class Aspect:
     item: Similarity
 
 
+@lru_cache(maxsize=1)
 def aspects(known: Ragged, facts: Facts, *, relations: int, neighbours: int) -> list[Aspect]:
-    """Purchase, then the most frequent relations; all from what is given, nothing held out."""
+    """Purchase, then the most frequent relations; all from what is given, nothing held out.
+
+    The last answer is kept: models that differ in their seed have the same similarities.
+    """
     n_items = len(facts.of_item)
     taken = _ones(known, n_items)
     has = _ones(facts.of_item, facts.n_values)
