@@ -249,6 +249,8 @@ def test_alternatives_really_differ() -> None:
     some = 0
     for pair in everything(explainer, 5):
         e = explainer.explain(*pair, k=5, alternatives=3)
+        alone = explainer.explain(*pair, k=5)
+        assert (e.status, e.changes) == (alone.status, alone.changes)
         every = [e, *e.alternatives]
         some += len(e.alternatives)
         touched = [{(c.relation, c.before, c.after) for c in a.changes} for a in every]

@@ -164,9 +164,9 @@ class Answerer:
 
         An item of few values cannot lose them in many ways: the looks are bounded.
         """
-        kept: list[Explanation] = []
-        if asked.prefer != "similar":
-            kept += self._best(user, standing, problem, named, asked)
+        kept = self._best(user, standing, problem, named, asked)
+        if not kept:
+            return []
         most = asked.alternatives + 1
         looks = _LOOKS * most
         for tried in self._rounds(standing, problem, named):
