@@ -43,7 +43,7 @@ class UnknownIdError(CerecError):
         if self.matches:
             hint = f"; did you mean {' or '.join(map(repr, self.matches))}?"
         elif pool:
-            hint = f"; there are {len(pool):,}, such as {', '.join(map(repr, pool[:3]))}"
+            hint = f"; there is, for example, {' or '.join(map(repr, pool[:3]))}"
         super().__init__(f"unknown {kind} {value!r}{hint}")
 
 

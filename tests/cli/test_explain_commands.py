@@ -116,7 +116,7 @@ def test_mistakes_end_in_one_line(folder, tmp_path, capsys) -> None:
     user, item = open_run(folder).data.users[0], open_run(folder).data.items[0]
     for argv, words in {
         ("explain", folder, "--user", user + "x", "--item", item): f"did you mean '{user}'",
-        ("explain", folder, "--user", "%%", "--item", item): f"such as '{user}'",
+        ("explain", folder, "--user", "%%", "--item", item): f"for example, '{user}'",
         ("explain", folder, "--user", user): "give --user with --item",
         ("explain", folder, "--all"): "--all needs --out",
         ("explain", folder, "--user", user, "--item", item, "--out", "x.parquet"): "go with --all",

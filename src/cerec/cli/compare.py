@@ -132,7 +132,8 @@ def _show(lines: list[Any], k: int, about: dict[str, Any]) -> None:
 
     names = columns([k])
     table = Table(
-        title=f"{about['data']}: test, whole catalogue, mean over users and {about['seeds']} seeds"
+        title=f"{about['data']}: test, whole catalogue, mean over users and "
+        f"{about['seeds']} seed{'s' if about['seeds'] > 1 else ''}"
     )
     table.add_column("")
     for name in (*map(heading, names), "tried", "s / fit", "CPU s", "MB"):

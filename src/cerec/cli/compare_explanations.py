@@ -105,6 +105,10 @@ def compare_explanations(
         return
     for lines, about in results.values():
         _show(lines, about)
+        for name in sorted(set(plan.truths) - set(about["truths"])):
+            remark(
+                f"{about['data']} has no truth {name!r}: tastes are planted in made worlds alone"
+            )
     remark("wrote " + ", ".join(str(path) for path in made))
 
 
@@ -132,7 +136,7 @@ def _show(lines: Sequence[Any], about: dict[str, Any]) -> None:
 
     table = Table(
         title=f"{about['data']}: {about['pairs']:,} listed pairs, top {about['k']}, "
-        f"{about['seeds']} seeds"
+        f"{about['seeds']} seed{'s' if about['seeds'] > 1 else ''}"
     )
     table.add_column("", min_width=16)
     shown = [entry for entry in CHECKED if entry[0] in _ON_SCREEN]

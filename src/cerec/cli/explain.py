@@ -158,8 +158,9 @@ def what_if(
 
 def _table(run: Run, w: WhatIf) -> Table:
     name = run.data.items.name(run.data.items.row(w.item))
+    gone = w.rank_before <= len(w.list) < w.rank_after
     title = (
-        f"{name}: rank {w.rank_before} -> {w.rank_after}, "
+        f"{name}\nrank {w.rank_before} -> {w.rank_after}{', out of the list' if gone else ''}\n"
         f"score {w.score_before:.4f} -> {w.score:.4f}"
     )
     table = Table(title=title)

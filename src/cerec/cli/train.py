@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -94,7 +95,8 @@ def train(
         )
     if not run.meta["finished"]:
         remark("stopped; the best so far is saved. Go on with the same command and --resume")
-    remark(f"saved {out_folder}; try: cerec recommend {out_folder} --user {run.data.users[0]}")
+    words = shlex.join(["cerec", "recommend", str(out_folder), "--user", run.data.users[0]])
+    remark(f"saved {out_folder}; try: {words}")
     show_metrics(run)
 
 

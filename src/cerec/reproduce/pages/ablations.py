@@ -27,9 +27,9 @@ def blocks(results: Results) -> list[Block]:
     if rows:
         out.append(
             Grid(
-                "Agents on one finished recommender. *Step*: reward of the best of a beam of 8, in "
-                "per cent of the best over all items; rationality and similarity both count, "
-                "whatever the row learned from. " + explained.NOTE,
+                "All rows of a seed have the recommender of that seed. *Step*: reward of the best "
+                "of a beam of 8, in per cent of the best over all items; rationality and "
+                "similarity both count, whatever the row learned from. " + explained.NOTE,
                 ["", "seeds", "item cosines", "step", *explained.HEAD],
                 rows,
             )

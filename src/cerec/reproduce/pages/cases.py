@@ -16,7 +16,8 @@ def blocks(results: Results) -> list[Block]:
         "The explanations were not hand-picked: of users in a drawn order, the first with one "
         "change and the first with two whose values all have names. Blue: the recommended item; "
         "orange: the counterfactual item; grey: values both have, the walked one in bold lines; "
-        "yellow: what is changed.",
+        "yellow: what is changed. Names and facts are those of the data, their mistakes included: "
+        "where a film has been linked to the wrong entity, its values are that entity's.",
     ]
     for result in results.of("cases"):
         out.append(f"## {title_of(results, result.cell.set)}")

@@ -20,8 +20,9 @@ def blocks(results: Results) -> list[Block]:
             "*Coverage*: pairs whose item has attributes that got a verified answer. *Same size*: "
             "as small as the best over all items, on a sample; *CPU ratio*: what that search costs "
             "against the agent's. Times are of a machine busy with other work; "
-            "`benchmarks/bench_explain.py` gives ratios. Sets with a star had no trained agent: "
-            "the most similar items were proposed instead.",
+            "`benchmarks/bench_explain.py` gives ratios. *Most*: changes of the largest answer. "
+            "Data are filtered as in [the data](data.md); of MovieLens-1M the relations type and "
+            "wiki link are left out." + _starred(found),
             _HEAD,
             [_row(results, r) for r in found],
         ),
@@ -39,8 +40,14 @@ def blocks(results: Results) -> list[Block]:
     ]
 
 
-_HEAD = ["", "users", "pairs", "coverage", "wrong", "1 change", "2", "3 or more", "beam sufficed"]
-_HEAD += ["same size", "extra changes", "CPU ratio", "one, p99 ms", "batch, per s"]
+_HEAD = ["", "users", "pairs", "coverage", "wrong", "1 change", "2", "3 or more", "most"]
+_HEAD += ["beam sufficed", "same size", "extra changes", "CPU ratio", "one, p99 ms", "batch, per s"]
+
+
+def _starred(found: list[Result]) -> str:
+    if all(r.found["agent"] for r in found):
+        return ""
+    return " Sets with a star had no trained agent: the most similar items were proposed instead."
 
 
 def _name(results: Results, result: Result) -> str:
@@ -57,11 +64,12 @@ def _row(results: Results, result: Result) -> list[str]:
         _name(results, result),
         f"{r['users']:,}",
         f"{r['pairs']:,}",
-        percent(r["coverage"], 2),
+        percent(r["coverage"], 2 if r["coverage"] in (0, 1) else 3),
         str(r["wrong_answers"]),
         percent(one),
         percent(two),
         percent(1 - one - two),
+        str(max(map(int, r["sizes"]))),
         percent(r["found_by_beam"] / max(sum(r["sizes"].values()), 1)),
         percent(best["same_size"]),
         number(best["mean_extra_changes"], 2),
