@@ -14,7 +14,14 @@ from cerec.cli.train import read_config
 from cerec.errors import ConfigError
 
 DEFAULT_TRUTHS = "dns,planted,heldout"
-_ON_SCREEN = ("found", "flipped", "size", "pn_all", "ps_all", "stability")  # the files have all
+_ON_SCREEN = {
+    "found": "cover %",
+    "flipped": "flips %",
+    "size": "changes",
+    "pn_all": "PN %",
+    "ps_all": "PS %",
+    "stability": "stable",
+}  # the files have all
 
 
 def compare_explanations(
@@ -138,11 +145,11 @@ def _show(lines: Sequence[Any], about: dict[str, Any]) -> None:
         title=f"{about['data']}: {about['pairs']:,} listed pairs, top {about['k']}, "
         f"{about['seeds']} seed{'s' if about['seeds'] > 1 else ''}"
     )
-    table.add_column("", min_width=16)
+    table.add_column("", min_width=12)
     shown = [entry for entry in CHECKED if entry[0] in _ON_SCREEN]
-    for _, title, _ in shown:
-        table.add_column(title.replace(" all", ""), justify="right")
-    table.add_column("ms / pair", justify="right")
+    for key, _, _ in shown:
+        table.add_column(_ON_SCREEN[key], justify="right", no_wrap=True)
+    table.add_column("ms", justify="right", no_wrap=True)
     for line in lines:
         cells = [check_text(line, key, factor) for key, _, factor in shown]
         table.add_row(line.title, *cells, "-" if line.error else f"{line.ms:.2f}")

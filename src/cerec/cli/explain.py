@@ -92,8 +92,10 @@ def explain(
     answer = run.explain(user, item, why_not=why_not, **options)
     if json:
         print_json(answer.to_dict())
-    else:
-        out.print(answer)
+        return
+    out.print(answer)
+    if answer.status == "verified" and len(answer.alternatives) < alternatives:
+        remark(f"{len(answer.alternatives)} other answers; no further one really differs")
 
 
 def _explain_all(folder: Path, path: Path, asked: Options, *, resume: bool, json: bool) -> None:
