@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from statistics import mean
+
 from cerec.reproduce.pages import explained
 from cerec.reproduce.pages.parts import by_variant, figures_on_test, over_seeds, title_of
 from cerec.reproduce.plan import Table
-from cerec.reproduce.store import Results
+from cerec.reproduce.store import Result, Results
 from cerec.reproduce.text import Block, Grid
 
 
@@ -34,6 +36,7 @@ def blocks(results: Results) -> list[Block]:
                 rows,
             )
         )
+        out += _what_walks_buy(results)
     out.append("## Negatives")
     rows = []
     for (name, variant), seeds in by_variant(results.of("negatives")).items():
@@ -50,6 +53,36 @@ def blocks(results: Results) -> list[Block]:
                 rows,
             )
         )
+    return out
+
+
+def _what_walks_buy(results: Results) -> list[Block]:
+    """The learned walk beside a uniform one, where both were measured."""
+    sets: dict[str, dict[str, list[Result]]] = {}
+    for (name, variant), seeds in by_variant(results.of("agent")).items():
+        sets.setdefault(name, {})[variant] = seeds
+    out: list[Block] = []
+    for name, by in sets.items():
+        if not {"encoder: sage", "sampler: both uniform"} <= set(by):
+            continue
+        (size, near), (any_size, any_near) = (
+            (
+                mean([explained.mean_size(r.found["explanations"]) for r in by[variant]]),
+                mean([r.found["explanations"]["similarity"] for r in by[variant]]),
+            )
+            for variant in ("encoder: sage", "sampler: both uniform")
+        )
+        text = (
+            f"{title_of(results, name)}: with the learned walks an explanation has {size:.2f} "
+            f"changes and a similarity of {near:.2f}, with uniform ones {any_size:.2f} and "
+            f"{any_near:.2f}."
+        )
+        if any_size < size and any_near < near:
+            text += (
+                " So the agent learns to stay close to the item, as its reward asks, and pays for "
+                "it with size; for the smallest changes a uniform walk proposes better."
+            )
+        out.append(text)
     return out
 
 
