@@ -110,8 +110,8 @@ def test_many_changes_are_counted() -> None:
     subjects = [Change("s", f"a{n}", f"b{n}", "subject", values_before=9) for n in range(6)]
     text = said(DIRECTOR, *subjects)
     assert (
-        "Had 7 of its attributes been more like those of *Speed* (6 of its subject and its "
-        "director), it would have fallen" in text
+        "Had 7 of its attributes been more like those of *Speed* (6 values of its subject and "
+        "its director), it would have fallen" in text
     )
 
 

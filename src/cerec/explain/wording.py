@@ -107,7 +107,7 @@ def conditions(e: Explanation) -> str:
 
 def _counted(e: Explanation) -> str:
     counts = Counter(relation_label(c) for c in e.changes).most_common()
-    several = [f"{n} of its {label}" for label, n in counts if n > 1]
+    several = [f"{n} values of its {label}" for label, n in counts if n > 1]
     single = [f"its {label}" for label, n in counts if n == 1]
     towards = item_name(e, e.counterfactual_item)
     parts = listing(several + single)
