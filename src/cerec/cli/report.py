@@ -66,7 +66,7 @@ def _relations(report: Report) -> Table:
     table.add_column("relation", overflow="fold")
     for name in ("triples", "items", "values"):
         table.add_column(name, justify="right")
-    table.add_column("for example", overflow="ellipsis", no_wrap=True)
+    table.add_column("for example", overflow="ellipsis", no_wrap=True, max_width=30)
     for r in report.relations[:_SHOWN]:
         counts = (f"{n:,}" for n in (r.triples, r.items, r.values))
         table.add_row(Text(r.name), *counts, Text(r.example))
