@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cerec.data.dataset import Dataset
@@ -66,29 +64,18 @@ class Verified:
     """The smallest change found by the agent and checked: what `cerec explain` answers.
 
     Its values are those the item gains, as in the paper; what it loses is part of the change. With
-    `names` above 0, values of the other verified answers that `cerec explain --alternatives` gives
-    follow, until there are so many: for a comparison with methods that always name as many. With
     `exhaustive` no agent proposes: every item of the catalogue is tried as j. `prefer`: which of
     equally small changes, as in `cerec explain --prefer`.
     """
 
-    def __init__(
-        self, names: int = 0, *, exhaustive: bool = False, prefer: Preference = "similar"
-    ) -> None:
-        self._names = names
-        self._options: dict[str, Any] = {
-            "alternatives": names,
-            "exhaustive": exhaustive,
-            "prefer": prefer,
-        }
+    def __init__(self, *, exhaustive: bool = False, prefer: Preference = "similar") -> None:
+        self._exhaustive, self._prefer = exhaustive, prefer
 
     def fit(self, context: Context) -> None:
         """Have the agent learn, unless it has, or is not asked."""
         self._context = c = context
         self._explainer = (
-            Explainer(c.data, c.train, c.facts, c.scorer)
-            if self._options["exhaustive"]
-            else c.explainer
+            Explainer(c.data, c.train, c.facts, c.scorer) if self._exhaustive else c.explainer
         )
 
     def explain(self, pairs: Pairs) -> list[Answer]:
@@ -96,29 +83,24 @@ class Verified:
         context = self._context
         users, items = context.data.users, context.data.items
         asked = ((users[u], items[i]) for u, i in zip(pairs.user, pairs.item, strict=True))
-        found = self._explainer.explain_many(asked, k=pairs.k, **self._options)
+        found = self._explainer.explain_many(
+            asked, k=pairs.k, exhaustive=self._exhaustive, prefer=self._prefer
+        )
         return [self._answer(int(u), e) for u, e in zip(pairs.user, found, strict=True)]
 
     def _answer(self, user: int, e: Explanation) -> Answer:
         if e.status != "verified" or e.counterfactual_item is None:
             return Answer(seconds=e.seconds)
         data, facts = self._context.data, self._context.facts
-        gained = self._gained(user, e)
-        more = [self._gained(user, other) for other in e.alternatives]
-        named = dict.fromkeys(np.concatenate([gained, *more]).tolist())
-        most = max(self._names, len(gained))
+        gained = rows_of(data, facts, [(c.relation, c.after) for c in e.changes])
+        gained = by_effect(self._context, user, gained)
         return Answer(
-            values=np.array(list(named)[:most], np.int32),
+            values=gained,
             lost=rows_of(data, facts, [(c.relation, c.before) for c in e.changes]),
             gained=gained,
             counterfactual=data.items.row(e.counterfactual_item),
             seconds=e.seconds,
         )
-
-    def _gained(self, user: int, e: Explanation) -> Rows:
-        facts, data = self._context.facts, self._context.data
-        gained = rows_of(data, facts, [(c.relation, c.after) for c in e.changes])
-        return by_effect(self._context, user, gained)
 
 
 class LowestEffects:

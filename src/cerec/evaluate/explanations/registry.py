@@ -113,12 +113,6 @@ METHODS: Mapping[str, Entry] = {
         seeded=False,
         note="the ten values with the lowest effect for the user; no search, no item j",
     ),
-    "cerec-ten": Entry(
-        "CERec, ten values",
-        lambda: Verified(names=10),
-        agent=True,
-        note="the smallest verified set, then the values of other verified answers, up to ten",
-    ),
     "cerec-all": Entry(
         "CERec, all items tried",
         lambda: Verified(exhaustive=True),
