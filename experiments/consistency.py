@@ -11,6 +11,7 @@ consistency/SET.json and .svg, and consistency.md, whose words are in consistenc
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 from quoted import filled
@@ -59,6 +60,20 @@ def measured(args: argparse.Namespace, name: str) -> None:
     scatter_plot(lines, truths, folder / f"{name}.svg", name)
 
 
+_SHORT = re.compile(r"\{([\w-]+) ([\w-]+) ([\w:-]+)(?: ([%+.,\d]+))?\}")
+
+
+def spelled(head: str) -> str:
+    """`{demo cerec f1:dns}` in full, in per cent with one digit unless a form follows."""
+
+    def token(short: re.Match[str]) -> str:
+        name, method, figure, form = short.groups()
+        way = f"lines/{method}/figures/{figure}"
+        return f"{{{{consistency/{name}.json | {way} | {form or '%.1'}}}}}"
+
+    return _SHORT.sub(token, head)
+
+
 def page(out: Path, head: str) -> str:
     """The page of all sets measured so far."""
     files = {n: out / "consistency" / f"{n}.json" for n in ORDER}
@@ -71,7 +86,7 @@ def page(out: Path, head: str) -> str:
     pictures = [f"![{name}](consistency/{name}.svg)\n" for name in results]
     return "\n".join(
         [
-            filled(head, out).rstrip(),
+            filled(spelled(head), out).rstrip(),
             "",
             "## The paper's table III",
             "",
