@@ -20,8 +20,8 @@ RESULTS = ROOT / "docs" / "results"
 EXPERIMENTS = [read_experiment(name) for name in names()]
 OTHERS = {"recommendation", "consistency"}
 """Pages that an experiment of this list can write, but that a script writes with more words."""
-BY_HAND = {"serving"}
-"""Pages whose numbers were printed by a benchmark and are not kept as files."""
+PRINTED = {"speed"}
+"""Pages that show what benchmarks printed, kept as files."""
 
 
 @pytest.fixture
@@ -87,8 +87,19 @@ def test_the_pages_of_table_two_and_three_are_what_their_files_say(
         assert text == script("recommendation").page()
 
 
+def test_the_page_of_speeds_shows_every_benchmark_that_was_kept() -> None:
+    page = (RESULTS / "speed.md").read_text(encoding="utf-8")
+    shown = re.findall(r"literalinclude\} speed/(\S+)\.txt", page)
+    kept = {path.stem: path.read_text(encoding="utf-8") for path in RESULTS.glob("speed/*.txt")}
+    assert sorted(shown) == sorted(kept)
+    record = (ROOT / "benchmarks" / "record.py").read_text(encoding="utf-8")
+    for name, text in kept.items():
+        command = text.partition("\n")[0].removeprefix("$ python benchmarks/")
+        assert f'"{name}": "{command}"' in record
+
+
 def test_every_page_of_results_is_checked_here() -> None:
-    checked = {e.page for e in EXPERIMENTS} | {"about", "helps"} | BY_HAND
+    checked = {e.page for e in EXPERIMENTS} | {"about", "helps"} | PRINTED
     assert {path.stem for path in RESULTS.glob("*.md")} <= checked
 
 
