@@ -17,7 +17,7 @@ from cerec.graph.encoders import EncoderConfig
 from cerec.recommend.compared.cadsi import CaDSIConfig
 from cerec.recommend.compared.kgat import KGATConfig
 from cerec.recommend.compared.kgpolicy_sampler import KGPolicyConfig
-from cerec.recommend.compared.kgqr import KGQRConfig
+from cerec.recommend.compared.kgqr_config import KGQRConfig
 from cerec.recommend.compared.mcrec_network import MCRecConfig
 from cerec.recommend.compared.neuacf import NeuACFConfig
 from cerec.recommend.compared.neumf import NeuMFConfig

@@ -13,7 +13,8 @@ from cerec.errors import ConfigError
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
-from cerec.recommend.compared.kgqr import KGQR, KGQRConfig
+from cerec.recommend.compared.kgqr import KGQR
+from cerec.recommend.compared.kgqr_config import KGQRConfig
 from cerec.recommend.compared.kgqr_episodes import Candidates, Episodes, histories
 from cerec.recommend.compared.kgqr_network import soft_update
 

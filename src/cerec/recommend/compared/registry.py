@@ -17,6 +17,7 @@ from cerec.recommend.compared import (
     kgpolicy,
     kgpolicy_sampler,
     kgqr,
+    kgqr_config,
     mcrec,
     mcrec_network,
     neuacf,
@@ -73,8 +74,8 @@ SYSTEMS: Mapping[str, System] = {
     ),
     "kgqr": System(
         "KGQR",
-        kgqr.KGQRConfig,
-        kgqr.AUTHORS,
+        kgqr_config.KGQRConfig,
+        kgqr_config.AUTHORS,
         lambda config, m: kgqr.KGQR(config, m.known, m.facts, m.graph, seed=m.seed),
         "interactive; ranked by Q in the state after the user's train items",
     ),
