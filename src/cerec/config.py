@@ -61,6 +61,31 @@ class RunConfig:
         return next(((name, config) for name, config in found if config is not None), None)
 
 
+PRESETS: dict[str, dict[str, dict[str, Any]]] = {
+    "paper": {
+        "recommender": {"model": "climf"},
+        "signals": {"negatives": "uniform", "counterfactuals": "literal", "chooser": "agent"},
+    },
+    "mixture": {
+        "signals": {"negatives": "dns", "counterfactuals": "mixture", "chooser": "agent"},
+    },
+    "imagined": {
+        "signals": {"negatives": "dns", "counterfactuals": "imagined", "chooser": "agent"},
+    },
+}
+"""The three ways to learn from the agent's counterfactuals, as settings to start from: `paper` is
+its letter (eq. 4, the counterfactual item as the negative). Without a preset, imagined items are
+chosen by a uniform walk."""
+
+
+def preset(name: str) -> dict[str, dict[str, Any]]:
+    """A copy of the settings of a preset."""
+    if name not in PRESETS:
+        hint = near_matches(name, PRESETS, most=1) or list(PRESETS)
+        raise ConfigError(f"unknown preset {name!r}; did you mean {' or '.join(hint)}?")
+    return {section: dict(values) for section, values in PRESETS[name].items()}
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
     try:

@@ -15,7 +15,7 @@ import pytest
 
 import cerec
 from cerec.cli import main as cli
-from cerec.config import to_toml
+from cerec.config import PRESETS, to_toml
 from cerec.data.synthetic import make_world
 from cerec.data.writer import write
 from worlds import QUICK, SMALL
@@ -53,6 +53,23 @@ def test_train_from_files(world: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert [r["epoch"] for r in opened.history if r["phase"] == "recommender"] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_are_trained_and_kept(name: str, world: Path, tmp_path: Path, capsys) -> None:
+    (tmp_path / "some.toml").write_text("[signals]\nshare = 0.25\n[train]\nepochs = 4\n")
+    argv = [str(world / "tables"), "--out", str(tmp_path / "run"), "--preset", name]
+    few = ["train.warmup=1", "train.agent_every=1", "train.agent_epochs=1", "agent.updates=1"]
+    sets = [word for text in few for word in ("--set", text)]
+    code, _, err = run(capsys, "train", *argv, "--config", str(tmp_path / "some.toml"), *sets)
+    assert code == 0, err
+    opened = cerec.open(tmp_path / "run")
+    for section, values in PRESETS[name].items():
+        for key, value in values.items():
+            assert getattr(getattr(opened.config, section), key) == value
+    assert (opened.config.signals.share, opened.config.train.epochs) == (0.25, 4)
+    learned = [r for r in opened.history if r["phase"] == "recommender" and "reward" in r]
+    assert [r["epoch"] for r in learned] == [2, 3, 4]  # the agent takes turns from the warm-up on
+
+
 def test_mistakes_are_one_line(
     world: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -60,6 +77,7 @@ def test_mistakes_are_one_line(
     cases = [
         (["train", str(world / "tables"), "--out", str(trained)], "holds a run"),
         (["train", "demo", "--out", new, "--set", "train.epoch=3"], "did you mean 'epochs'"),
+        (["train", "demo", "--out", new, "--preset", "papers"], "did you mean paper?"),
         (["train", str(tmp_path / "none"), "--out", new], "none"),
         (["recommend", str(trained), "--user", "u01x"], "did you mean 'u01'"),
         (["recommend", str(trained)], "give --user ID"),

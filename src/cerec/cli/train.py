@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 
 from cerec.cli.console import out, print_json, progress, remark
-from cerec.config import RunConfig, apply_sets, parse, read_toml
+from cerec.config import PRESETS, RunConfig, apply_sets, parse, preset, read_toml
 from cerec.errors import ConfigError, near_matches
 from cerec.evaluate.ranking import PerUser, mean
 from cerec.files import replacing
@@ -28,11 +28,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 def read_config(
     path: Path | None,
     sets: list[str],
-    preset: dict[str, Any] | None = None,
     model: str | None = None,
+    start: str | None = None,
 ) -> RunConfig:
-    """The settings of a file with `--set` on top; `model` names what is trained."""
-    table = read_toml(path) if path else dict(preset or {})
+    """The settings of a preset (`start`), then of a file, then `model` and `--set`, on top."""
+    table = preset(start) if start else {}
+    for section, values in (read_toml(path) if path else {}).items():
+        below = table.get(section)
+        both = isinstance(below, dict) and isinstance(values, dict)
+        table[section] = {**below, **values} if both else values
     known = (*MODELS, *SYSTEMS)
     if model is not None and model not in known:
         hint = near_matches(model, known, most=1) or known
@@ -55,6 +59,10 @@ def train(
         str | None,
         typer.Option(help=f"One of: {', '.join((*MODELS, *SYSTEMS))}."),
     ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option("--preset", help=f"Settings to start from: {', '.join(PRESETS)}."),
+    ] = None,
     sets: Annotated[
         list[str] | None, typer.Option("--set", help="One setting: section.key=value.")
     ] = None,
@@ -73,7 +81,7 @@ def train(
     from cerec.data.load import load, parse_options
     from cerec.pipeline import train as fit
 
-    settings = read_config(config, sets or [], model=model)
+    settings = read_config(config, sets or [], model=model, start=start)
     dataset = load(data, format=format, **parse_options(option or []))
     with progress() as bar:
         task = bar.add_task("training", total=settings.train.epochs, note="")
