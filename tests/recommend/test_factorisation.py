@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from recommend_worlds import random_world
+from recommend_worlds import ragged, random_world
 
 from cerec.errors import ConfigError, RunError
 from cerec.recommend.bpr import PairFactorisation
 from cerec.recommend.config import RecommenderConfig
+from cerec.recommend.factors import swap_weights
 from cerec.recommend.negatives import DNS, Uniform
 from cerec.recommend.swaps import RandomSwaps
 
@@ -79,6 +80,14 @@ def test_swaps_move_no_item_of_its_own() -> None:
             swaps=RandomSwaps(),
         )
     assert not np.array_equal(a.state()["value"], b.state()["value"])
+
+
+def test_imagined_items_count_less_for_users_known_well() -> None:
+    known = ragged([0], list(range(10)), list(range(40)), [])
+    config = RecommenderConfig(swap_weight=2.0, swap_known=10)
+    assert swap_weights(config, known).tolist() == [2.0, 2.0, 0.5, 2.0]
+    alike = RecommenderConfig(swap_weight=2.0, swap_known=0)
+    assert swap_weights(alike, known).tolist() == [2.0] * 4
 
 
 def test_config_refuses_nonsense() -> None:

@@ -76,11 +76,12 @@ def test_swap_gradients_are_those_of_the_imagined_item(tables) -> None:
             real = list(of_item.row(item))
             imagined = [gained if v == lost else v for v in real]
             gap = vector(item, imagined) - vector(item, real)
-            total += 0.7 * log1pexp(user[x].astype(float) @ gap)
+            total += weight[x] * log1pexp(user[x].astype(float) @ gap)
         return total
 
     d_user, d_value = np.zeros_like(user), np.zeros_like(value)
-    got = kernels.swap_gradients(u, i, a, b, 0.7, user, value, of_item.indptr, d_user, d_value)
+    weight = np.array([0.7, 0.2, 1.0], np.float32)
+    got = kernels.swap_gradients(u, i, a, b, weight, user, value, of_item.indptr, d_user, d_value)
     assert got == pytest.approx(loss(), rel=1e-5)
     assert d_user == pytest.approx(numeric(loss, user), abs=2e-3)
     assert d_value == pytest.approx(numeric(loss, value), abs=2e-3)

@@ -9,7 +9,7 @@ from cerec.ragged import Ragged
 from cerec.recommend import kernels
 from cerec.recommend.base import NegativeSampler, Rows, SwapSampler
 from cerec.recommend.config import RecommenderConfig
-from cerec.recommend.factors import FactorModel, batches
+from cerec.recommend.factors import FactorModel, batches, swap_weights
 
 
 class PairFactorisation(FactorModel):
@@ -17,7 +17,7 @@ class PairFactorisation(FactorModel):
 
     `alone = 0`: BPR-MF (Rendle 2009). `alone = 1`: eq. 4 of the paper, read as the maximum of a
     likelihood, with one counterfactual item per positive. With swaps, the imagined item
-    `i` with one value swapped is ranked below `i` as well, weighted by `swap_weight`.
+    `i` with one value swapped is ranked below `i` as well, weighted by `swap_weights`.
     """
 
     def __init__(
@@ -31,6 +31,7 @@ class PairFactorisation(FactorModel):
     ) -> None:
         super().__init__(config, known, facts, seed=seed)
         self._alone = alone
+        self._swap_weight = swap_weights(config, known)
 
     def epoch(
         self,
@@ -75,7 +76,7 @@ class PairFactorisation(FactorModel):
             item,
             lost,
             gained,
-            self.config.swap_weight,
+            self._swap_weight,
             f.user,
             f.value,
             f.facts.of_item.indptr,

@@ -27,8 +27,11 @@ class RecommenderConfig:
     """Pull towards zero on the vectors of every pair learned from."""
     batch: int = 2048
     """Pairs per update."""
-    swap_weight: float = 0.3
+    swap_weight: float = 1.0
     """Weight of the imagined items beside the ordinary negatives, where swaps are drawn."""
+    swap_known: int = 10
+    """Users with more train items than this learn from imagined items in proportion less; 0: all
+    users alike. What an item's values say matters most where little else is known."""
     layers: int = 2
     """Rounds of neighbour averaging of LightGCN."""
     init: float = 0.1
@@ -49,8 +52,8 @@ class RecommenderConfig:
                 "recommender.learning_rate and recommender.init must be above 0, "
                 f"got {self.learning_rate} and {self.init}"
             )
-        if self.l2 < 0 or self.swap_weight < 0:
-            raise ConfigError(
-                "recommender.l2 and recommender.swap_weight must not be negative, "
-                f"got {self.l2} and {self.swap_weight}"
-            )
+        for name in ("l2", "swap_weight", "swap_known"):
+            if getattr(self, name) < 0:
+                raise ConfigError(
+                    f"recommender.{name} must not be negative, got {getattr(self, name)}"
+                )

@@ -156,6 +156,13 @@ def start_vectors(n: int, config: RecommenderConfig, seed: int, name: str) -> Ve
     return vectors
 
 
+def swap_weights(config: RecommenderConfig, known: Ragged) -> NDArray[np.float32]:
+    """(U,) how much the imagined items of each user count: less for those known well."""
+    few = config.swap_known / np.maximum(known.counts, 1)
+    share = np.minimum(1.0, few) if config.swap_known else np.ones(len(known))
+    return (config.swap_weight * share).astype(np.float32)
+
+
 def _take(name: str, state: dict[str, NDArray[np.float32]], into: Vectors) -> None:
     found = state.get(name)
     if found is None or found.shape != into.shape:

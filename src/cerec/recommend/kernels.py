@@ -73,14 +73,14 @@ def swap_gradients(
     item: Rows,
     lost: Rows,
     gained: Rows,
-    weight: float,
+    weight: NDArray[np.float32],
     users: Vectors,
     values: Vectors,
     indptr: Offsets,
     d_user: Vectors,
     d_value: Vectors,
 ) -> float:
-    """Add the gradients of `weight * softplus(f_ui' - f_ui)`, i' = i with one value swapped.
+    """Add the gradients of `weight_u * softplus(f_ui' - f_ui)`, i' = i with one value swapped.
 
     `f_ui' - f_ui = U_u . (x_gained - x_lost) / |A_i|`: only the user and two values take part.
     """
@@ -95,8 +95,8 @@ def swap_gradients(
         for k in range(d):
             gain += users[u, k] * (values[b, k] - values[a, k])
         gain *= share
-        loss += weight * softplus(gain)
-        c = np.float32(weight * sigmoid(gain)) * share
+        loss += weight[u] * softplus(gain)
+        c = np.float32(weight[u] * sigmoid(gain)) * share
         for k in range(d):
             x, y = users[u, k], values[b, k] - values[a, k]
             d_user[u, k] += c * y

@@ -13,7 +13,7 @@ from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
 from cerec.recommend.config import RecommenderConfig
-from cerec.recommend.factors import batches, start_vectors
+from cerec.recommend.factors import batches, start_vectors, swap_weights
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.sparse import Sparse, multiply
 from cerec.recommend.topk import top_k_all
@@ -49,6 +49,7 @@ class LightGCN:
         self._adjacency = _adjacency(known, len(facts.of_item))
         share = 1.0 / np.maximum(facts.of_item.counts, 1)
         self._share = torch.from_numpy(share.astype(np.float32))
+        self._swap_weight = torch.from_numpy(swap_weights(config, known))
         self._mean = Sparse.build(
             facts.of_item, share[facts.of_item.row_of()].astype(np.float32), facts.n_values
         )
@@ -163,7 +164,7 @@ class LightGCN:
         value = self._tables[2]
         change = value[gained[keep]] - value[lost[keep]]  # (B, d)
         gap = (user[u[keep]] * change).sum(1) * self._share[i[keep]] / (self.config.layers + 1)
-        return self.config.swap_weight * F.softplus(gap).sum()
+        return (self._swap_weight[u[keep]] * F.softplus(gap)).sum()
 
     def _pull(self, u: Rows, i: Rows, j: Rows) -> Tensor:
         """l2 / 2 of the first-layer vectors of every pair, as in the paper's code."""
