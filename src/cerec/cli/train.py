@@ -32,11 +32,10 @@ def read_config(
     start: str | None = None,
 ) -> RunConfig:
     """The settings of a preset (`start`), then of a file, then `model` and `--set`, on top."""
-    table = preset(start) if start else {}
+    table: dict[str, Any] = preset(start) if start else {}
     for section, values in (read_toml(path) if path else {}).items():
-        below = table.get(section)
-        both = isinstance(below, dict) and isinstance(values, dict)
-        table[section] = {**below, **values} if both else values
+        below = table.get(section, {})
+        table[section] = {**below, **values} if isinstance(values, dict) else values
     known = (*MODELS, *SYSTEMS)
     if model is not None and model not in known:
         hint = near_matches(model, known, most=1) or known
