@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -33,9 +34,18 @@ def remark(text: str) -> None:
     err.print(text, markup=False, soft_wrap=True)
 
 
+def compiled() -> bool:
+    """False until the kernels have been compiled and kept, by the first long work of a machine."""
+    from cerec.recommend.kernels import pair_gradients
+
+    return any(Path(pair_gradients.stats.cache_path).glob("kernels.*.nbi"))
+
+
 @contextmanager
 def progress() -> Iterator[Progress]:
     """A progress display on a terminal, nothing in a pipe."""
+    if not compiled():
+        remark("first use: compiling the kernels, up to a minute; they are kept for the next time")
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
