@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import tomllib
 import types
 from collections.abc import Iterable, Mapping
@@ -106,7 +107,10 @@ def apply_sets(table: dict[str, Any], sets: Iterable[str]) -> dict[str, Any]:
         section, dot, key = name.strip().partition(".")
         if not equals or not dot or not key:
             raise ConfigError(f"--set takes section.key=value, got {text!r}")
-        merged.setdefault(section, {})[key] = _toml_value(value.strip())
+        values = merged.setdefault(section, {})
+        if not isinstance(values, dict):
+            raise ConfigError(f"[{section}] must be a table, got {values!r}")
+        values[key] = _toml_value(value.strip())
     return merged
 
 
@@ -126,7 +130,8 @@ def parse(cls: type[T], table: Mapping[str, Any], where: str = "") -> T:
         if key not in known:
             near = near_matches(key, known, most=1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
-            raise ConfigError(f"unknown key {key!r} in [{where or 'the top level'}]{hint}")
+            place = f"in [{where}]" if where else "at the top level"
+            raise ConfigError(f"unknown key {key!r} {place}{hint}")
         values[key] = _convert(hints[key], value, f"{where}.{key}" if where else key)
     return cls(**values)
 
@@ -164,12 +169,26 @@ def _scalar(hint: Any, value: Any, where: str) -> Any:
         value = float(value)
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
         raise ConfigError(f"{where} must be {_kind(hint)}, got {value!r}")
+    if hint is float and not math.isfinite(value):
+        raise ConfigError(f"{where} must be a finite number, got {value!r}")
     return value
 
 
 def _kind(hint: Any) -> str:
     kinds = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
     return kinds.get(hint, str(hint))
+
+
+def differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
+    """`section.key` of every setting that two nested tables do not share."""
+    out = []
+    for name in dict.fromkeys([*left, *right]):
+        one, other = left.get(name), right.get(name)
+        if isinstance(one, Mapping) or isinstance(other, Mapping):
+            out += [f"{name}.{key}" for key in differences(one or {}, other or {})]
+        elif one != other:
+            out.append(name)
+    return out
 
 
 def to_table(config: Any) -> dict[str, Any]:
@@ -188,19 +207,20 @@ def to_toml(config: Any) -> str:
     """TOML text that `parse` reads back to an equal config."""
     lines: list[str] = []
     table = to_table(config)
-    lines += [f"{k} = {_literal(v)}" for k, v in table.items() if not isinstance(v, dict)]
+    lines += [f"{k} = {literal(v)}" for k, v in table.items() if not isinstance(v, dict)]
     for section, values in table.items():
         if isinstance(values, dict):
-            lines += ["", f"[{section}]", *(f"{k} = {_literal(v)}" for k, v in values.items())]
+            lines += ["", f"[{section}]", *(f"{k} = {literal(v)}" for k, v in values.items())]
     return "\n".join(lines).strip() + "\n"
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
+    """A value in TOML notation."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         return f'"{escaped}"'
     if isinstance(value, list):
-        return "[" + ", ".join(map(_literal, value)) + "]"
+        return "[" + ", ".join(map(literal, value)) + "]"
     return repr(value)

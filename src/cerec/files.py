@@ -56,7 +56,10 @@ def _sync(path: Path) -> None:
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Named arrays to a safetensors file."""
     with replacing(path) as target:
+        target.touch()
+        mode = target.stat().st_mode
         save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, str(target))
+        target.chmod(mode)  # safetensors makes files that nobody else can read
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cerec.agent.agent import WalkAgent
-from cerec.config import RunConfig, to_toml
+from cerec.config import RunConfig, differences, to_toml
 from cerec.data.dataset import Dataset
 from cerec.data.filters import apply
 from cerec.data.split import Split, split
@@ -126,17 +127,17 @@ def _prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) 
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder}: is a file; --out must be a folder")
     if resume and (folder / "begun.json").exists():
-        if read_json(folder / "begun.json") != begun:
-            raise RunError(
-                f"{folder}: was begun with other data, settings or seed; "
-                "resume with the same, or train into another folder"
-            )
+        _refuse_other(folder, read_json(folder / "begun.json"), begun)
         if not (folder / "run.json").exists():
             return False
         meta = read_facts(folder)["meta"]
         return bool(meta.get("finished")) and meta.get("begun") == begun
     if (folder / "run.json").exists() and not force:
         raise RunError(f"{folder}: holds a run; choose another --out, --resume or --force")
+    if (folder / "checkpoint").exists() and not force:
+        raise RunError(
+            f"{folder}: holds an unfinished training; --resume goes on, --force begins anew"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -144,6 +145,18 @@ def _prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) 
     drop_checkpoint(folder / "checkpoint")
     write_json(folder / "begun.json", begun)
     return False
+
+
+def _refuse_other(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
+    """Refuse to resume what was begun otherwise, naming what differs."""
+    tables = [tomllib.loads(begun["config"]) for begun in (there, here)]
+    found = [name for name in ("data", "seed") if there[name] != here[name]]
+    found += differences(*tables)
+    if found:
+        raise RunError(
+            f"{folder}: was begun with another {', '.join(found)}; "
+            "resume with the same, or train into another folder"
+        )
 
 
 def figures(

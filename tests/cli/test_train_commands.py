@@ -8,14 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import cerec
+from cerec import pipeline
 from cerec.cli import main as cli
-from cerec.config import PRESETS, to_toml
+from cerec.config import PRESETS, RunConfig, parse, to_toml
 from cerec.data.synthetic import make_world
 from cerec.data.writer import write
 from worlds import QUICK, SMALL
@@ -80,7 +82,12 @@ def test_mistakes_are_one_line(
         (["train", "demo", "--out", new, "--preset", "papers"], "did you mean paper?"),
         (["train", str(tmp_path / "none"), "--out", new], "none"),
         (["recommend", str(trained), "--user", "u01x"], "did you mean 'u01'"),
+        (["train", "demo", "--out", new, "--set", "recommender.l2=nan"], "must be a finite number"),
+        (["train", "demo", "--out", new, "--set", "agent.learning_rate=inf"], "finite number"),
         (["recommend", str(trained)], "give --user ID"),
+        (["recommend", str(trained), "--user", "u01", "--out", new], "--out goes with --all"),
+        (["recommend", str(trained), "--user", "u01", "--all", "--out", new], "leave --user"),
+        (["settings", "agents"], "did you mean agent?"),
         (["recommend", str(trained), "--user", "u01", "-k", "0"], "k must be at least 1"),
         (["evaluate", str(trained), "--part", "train"], "--part must be test or valid"),
         (["evaluate", str(trained), "--k", "ten"], "--k takes whole numbers"),
@@ -110,8 +117,51 @@ def test_recommend_json_and_everyone(
     assert table["item"].to_list()[:3] == [line["item"] for line in lines]
 
 
+def test_an_unfinished_training_is_kept_and_gone_on_with(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    argv = ["train", str(world / "tables"), "--out", str(tmp_path / "run")]
+    config = ["--config", str(world / "quick.toml"), "--seed", "3"]
+    code, *_ = run(capsys, *argv[:3], str(tmp_path / "whole"), *config)
+    assert code == 0
+
+    def look(*_: object) -> dict[str, float]:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "validation_figures", look)
+        code, _, err = run(capsys, *argv, *config, "--set", "train.checkpoint_seconds=0")
+    assert code == 130
+    assert "--resume" in err
+    (tmp_path / "run" / "run.json").unlink()  # as after a kill
+    code, _, err = run(capsys, *argv, *config)
+    assert code == 2
+    assert "holds an unfinished training" in err
+    code, _, err = run(capsys, *argv, "--resume", "--set", "train.epochs=7")
+    assert code == 2
+    assert "train.epochs" in err
+    assert "seed" in err
+    code, _, err = run(capsys, *argv, "--resume")  # settings and seed of the beginning
+    assert code == 0, err
+    assert cerec.open(tmp_path / "run").metrics == cerec.open(tmp_path / "whole").metrics
+
+
+def test_settings_are_a_file_to_start_from(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "settings")
+    assert code == 0
+    assert parse(RunConfig, tomllib.loads(out)) == RunConfig()
+    assert (
+        "# Steps T of a walk, 1 to 5; the last item is the counterfactual item.\ndepth = 1" in out
+    )
+    code, out, _ = run(capsys, "settings", "kgat")
+    assert code == 0
+    assert parse(RunConfig, tomllib.loads(out)).kgat is not None
+
+
 def test_recommend_for_somebody_new(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "recommend", str(trained), "--items", "m01,m02", "-k", "4", "--json")
+    code, out, _ = run(
+        capsys, "recommend", str(trained), "--items", "m01, m02", "-k", "4", "--json"
+    )
     assert code == 0
     assert {"m01", "m02"}.isdisjoint(line["item"] for line in json.loads(out))
 

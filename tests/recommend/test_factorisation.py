@@ -8,6 +8,7 @@ from cerec.errors import ConfigError, RunError
 from cerec.recommend.bpr import PairFactorisation
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.factors import swap_weights
+from cerec.recommend.models import build
 from cerec.recommend.negatives import DNS, Uniform
 from cerec.recommend.swaps import RandomSwaps
 
@@ -116,3 +117,27 @@ def test_a_sampler_of_ones_own_is_asked_per_batch() -> None:
     sampler = Last()
     model().epoch(known.row_of(), known.indices, sampler, rng=np.random.default_rng(0))
     assert sampler.asked == [16, 16, 16, 12]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda n: np.full(n, 999, np.int32), "got 999"),
+        (lambda n: np.full(n, -2, np.int32), "got -2"),
+        (lambda n: np.zeros(n + 1, np.int32), "one per pair"),
+        (lambda n: np.zeros(n), "float64"),
+    ],
+)
+@pytest.mark.parametrize("name", ["bpr", "lightgcn"])
+def test_a_wrong_sampler_is_refused_not_trusted(name: str, answer, message: str) -> None:
+    class Wrong:
+        list_length = 0
+
+        def draw(self, user, item, context, rng):
+            del item, context, rng
+            return answer(len(user))
+
+    known, facts = random_world(0)
+    m = build(RecommenderConfig(model=name, dim=8), known, facts, seed=0)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=message):
+        m.epoch(known.row_of(), known.indices, Wrong(), rng=np.random.default_rng(0))

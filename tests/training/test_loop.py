@@ -121,6 +121,14 @@ def test_counterfactuals_come_after_the_warm_up_and_the_agent_goes_on() -> None:
     assert policy.learned == 3 + 3
 
 
+@pytest.mark.parametrize(("warmup", "best"), [(4, 6), (12, 4)])
+def test_a_state_of_the_warm_up_is_not_the_best(warmup: int, best: int) -> None:
+    model = Counter(peak=4)
+    job = trainer(model, None, warmup=warmup)  # 12: nothing but warm-up was asked for
+    assert job.run()
+    assert job.progress.stopper.best_epoch == best == model.epochs
+
+
 def test_a_resumed_training_ends_with_the_same_numbers(tmp_path: Path) -> None:
     whole = trainer(Counter(), Learner())
     whole.run()

@@ -18,6 +18,7 @@ from cerec.cli.doctor import doctor
 from cerec.cli.explain import explain, what_if
 from cerec.cli.reproduce import reproduce
 from cerec.cli.serve import report, serve
+from cerec.cli.settings import settings
 from cerec.cli.train import evaluate, recommend, train
 from cerec.errors import CerecError
 from cerec.threads import set_threads
@@ -56,6 +57,7 @@ def _root(
 
 app.command()(demo)
 app.add_typer(data_app, name="data")
+app.command()(settings)
 app.command()(train)
 app.command()(recommend)
 app.command()(explain)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import tomllib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -65,8 +66,13 @@ def train(
     sets: Annotated[
         list[str] | None, typer.Option("--set", help="One setting: section.key=value.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on after a kill.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Same seed, same numbers; 0 if not given.")
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on after a kill, with the settings it was begun with."),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a finished run.")] = False,
     format: Annotated[str | None, typer.Option(help="kgat, recbole or tables.")] = None,
     option: Annotated[
@@ -81,6 +87,8 @@ def train(
     from cerec.pipeline import train as fit
 
     settings = read_config(config, sets or [], model=model, start=start)
+    if resume and settings == RunConfig() and (begun := begun_with(out_folder)):
+        settings, seed = begun[0], begun[1] if seed is None else seed
     dataset = load(data, format=format, **parse_options(option or []))
     with progress() as bar:
         task = bar.add_task("training", total=settings.train.epochs, note="")
@@ -98,13 +106,32 @@ def train(
             )
 
         run = fit(
-            dataset, settings, seed=seed, out=out_folder, resume=resume, force=force, on_row=show
+            dataset,
+            settings,
+            seed=seed or 0,
+            out=out_folder,
+            resume=resume,
+            force=force,
+            on_row=show,
         )
+    words = shlex.join(["cerec", "recommend", str(out_folder), "--user", run.data.users[0]])
+    best = run.meta.get("best_epoch", -1)
+    remark(f"saved {out_folder}{f', as of epoch {best}' if best > 0 else ''}; try: {words}")
+    if run.metrics:
+        show_metrics(run)
     if not run.meta["finished"]:
         remark("stopped; the best so far is saved. Go on with the same command and --resume")
-    words = shlex.join(["cerec", "recommend", str(out_folder), "--user", run.data.users[0]])
-    remark(f"saved {out_folder}; try: {words}")
-    show_metrics(run)
+        raise typer.Exit(130)
+
+
+def begun_with(folder: Path) -> tuple[RunConfig, int] | None:
+    """Settings and seed of the training that a folder holds the beginning of."""
+    from cerec.files import read_json
+
+    if not (folder / "begun.json").exists():
+        return None
+    begun = read_json(folder / "begun.json")
+    return parse(RunConfig, tomllib.loads(begun["config"])), int(begun["seed"])
 
 
 def figures(row: dict[str, Any]) -> str:
@@ -137,7 +164,7 @@ def recommend(
     out_file: Annotated[Path | None, typer.Option("--out", help="A .parquet or .csv file.")] = None,
     json: Json = False,
 ) -> None:
-    """Print or write recommendation lists.
+    """Print or write recommendation lists: the best items that are not in the user's train part.
 
     Example: cerec recommend runs/demo --user u001 -k 10
     """
@@ -145,14 +172,18 @@ def recommend(
     if everyone:
         if out_file is None:
             raise ConfigError("--all needs --out FILE.parquet or FILE.csv")
+        if user is not None or items is not None:
+            raise ConfigError("--all is for all users: leave --user and --items out")
         write_all(run, k, out_file)
         return
+    if out_file is not None:
+        raise ConfigError("--out goes with --all; for one user, --json prints what programs read")
     if (user is None) == (items is None):
         raise ConfigError("give --user ID, or --items ID,ID for somebody new, or --all --out FILE")
     if user is not None:
         listed = run.recommend(user, k)
     else:
-        listed = run.recommend_for((items or "").split(","), k)
+        listed = run.recommend_for([item.strip() for item in (items or "").split(",")], k)
     if json:
         print_json([asdict(line) for line in listed])
         return
@@ -209,6 +240,10 @@ def evaluate(
     if lengths[0] < 1:
         raise ConfigError(f"--k takes whole numbers of at least 1, got {k!r}")
     run = open_run(run_folder)
+    if (run.split.valid if part == "valid" else run.split.test).size == 0:
+        raise ConfigError(
+            f"{run_folder}: its {part} part is empty; there is nothing to compare with"
+        )
     values = evaluate_run(run, part, lengths)
     if per_user is not None:
         if per_user.suffix != ".parquet":

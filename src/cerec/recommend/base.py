@@ -8,13 +8,16 @@ A training loop is
 with `user`, `item` the train pairs as parallel arrays in any order; the model shuffles them with
 `rng`. To plug in negatives of one's own, write a class with `list_length` and `draw`:
 
-    class Popular:
+    class Anything:
         list_length = 0
 
         def draw(self, user, item, context, rng):
-            return rng.choice(len(self.p), size=len(user), p=self.p).astype(np.int32)
+            drawn = rng.integers(len(context.item), size=len(user), dtype=np.int32)
+            known = [n in context.known.row(u) for u, n in zip(user, drawn)]
+            return np.where(known, np.int32(-1), drawn)
 
-`draw` is called once per batch with the vectors as they are then, so a sampler may score.
+`draw` is called once per batch with the vectors as they are then, so a sampler may score; what it
+gives is checked (`cerec.recommend.asking`).
 """
 
 from __future__ import annotations

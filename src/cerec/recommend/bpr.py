@@ -7,6 +7,7 @@ import numpy as np
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend import kernels
+from cerec.recommend.asking import changed, drawn
 from cerec.recommend.base import NegativeSampler, Rows, SwapSampler
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.factors import FactorModel, batches, swap_weights
@@ -48,11 +49,11 @@ class PairFactorisation(FactorModel):
         context = self._factors.context(
             max(negatives.list_length, swaps.list_length if swaps else 0)
         )
-        changes = None if swaps is None else swaps.draw(user, item, context, rng)
+        changes = None if swaps is None else changed(swaps, user, item, context, rng)
         loss = 0.0
         for rows in batches(len(user), self.config.batch, rng):
             u, i = user[rows], item[rows]
-            loss += self._pairs(u, i, negatives.draw(u, i, context, rng))
+            loss += self._pairs(u, i, drawn(negatives, u, i, context, rng))
             if changes is not None:
                 loss += self._swaps(u, i, changes[0][rows], changes[1][rows])
             self._factors.step()

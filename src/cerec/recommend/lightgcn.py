@@ -11,6 +11,7 @@ from torch import Tensor
 from cerec.errors import RunError
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
+from cerec.recommend.asking import changed, drawn
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.factors import batches, start_vectors, swap_weights
@@ -67,13 +68,13 @@ class LightGCN:
         if len(self._tables[2]) == 0:
             swaps = None  # an item that is a mere id cannot be imagined with other values
         start = self.context(max(negatives.list_length, swaps.list_length if swaps else 0))
-        changes = None if swaps is None else swaps.draw(user, item, start, rng)
+        changes = None if swaps is None else changed(swaps, user, item, start, rng)
         total = 0.0
         for rows in batches(len(user), self.config.batch, rng):
             u, i = user[rows], item[rows]
             final = self._propagate()
             seen = self._seen(final, start.lists)
-            j = negatives.draw(u, i, seen, rng)
+            j = drawn(negatives, u, i, seen, rng)
             loss = self._pair_loss(final, u, i, j)
             if changes is not None:
                 loss = loss + self._swap_loss(final[0], u, i, changes[0][rows], changes[1][rows])

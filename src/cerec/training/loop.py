@@ -33,7 +33,7 @@ class TrainConfig:
     epochs: int = 200
     """Passes over the train pairs at the most."""
     warmup: int = 5
-    """Epochs with ordinary negatives before counterfactuals come in."""
+    """Epochs with ordinary negatives before counterfactuals come in; none of them is the best."""
     validate_every: int = 5
     """Epochs between two looks at the validation part."""
     patience: int = 5
@@ -185,8 +185,16 @@ class Trainer:
         give_back()
         return row
 
+    @property
+    def _warming(self) -> bool:
+        """True while nothing but the warm-up is in the model: not what was asked to be learned."""
+        asked = self.signals.counterfactuals != "none" and self.config.epochs > self.config.warmup
+        return asked and self.progress.epoch <= self.config.warmup
+
     def _look(self) -> Row:
         figures = self._validate(self.model.scorer())
+        if self._warming:
+            return dict(figures)
         if self.progress.stopper.look(self.progress.epoch, figures[self.config.metric]):
             self._best = None  # not two of them at once
             self._best = dict(self.model.state())

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from cerec.errors import ConfigError
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
+from cerec.recommend.asking import drawn
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
 from cerec.recommend.compared.cadsi_routing import Edges, route
 from cerec.recommend.compared.cadsi_semantics import Semantics, aspects_of, learn_semantics
@@ -159,7 +160,7 @@ class CaDSI:
         by_user, by_item = self._vectors()
         meant = by_user + self._meaning()
         context = Context(self._known, self._facts, array(meant), array(by_item), lists)
-        wrong = negatives.draw(user, item, context, rng)
+        wrong = drawn(negatives, user, item, context, rng)
         there = wrong >= 0
         a, b, c = (rows(x[there]) for x in (user, item, wrong))
         u, i, j = F.embedding(a, meant), F.embedding(b, by_item), F.embedding(c, by_item)

@@ -22,6 +22,7 @@ from torch import Tensor
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
+from cerec.recommend.asking import drawn
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
 from cerec.recommend.compared import kgat_kernels as kernels
 from cerec.recommend.compared.chunks import lists_for
@@ -108,7 +109,7 @@ class KGAT:
         made = self.net.propagate(self.matrix, self.config.dropout, int(rng.integers(2**31)))
         first = self._graph.n_users
         both = made.every[:first], made.every[first:]
-        wrong = negatives.draw(user, item, Context(self._known, self._facts, *both, lists), rng)
+        wrong = drawn(negatives, user, item, Context(self._known, self._facts, *both, lists), rng)
         there = wrong >= 0
         grad = np.zeros_like(made.every)
         loss = kernels.push_pairs(

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
+from cerec.recommend.asking import drawn
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
 from cerec.recommend.compared.chunks import matrix_scorer
 from cerec.recommend.compared.mcrec_network import MCRecConfig, MCRecNet
@@ -99,7 +100,7 @@ class MCRec:
         loss = 0.0
         for part in batches(len(user), self.config.batch, rng):
             u, i = user[part], item[part]
-            wrong = [negatives.draw(u, i, context, rng) for _ in range(self.config.negatives)]
+            wrong = [drawn(negatives, u, i, context, rng) for _ in range(self.config.negatives)]
             loss += self._update(u, i, np.concatenate(wrong), rng)
         return loss / max(len(user), 1)
 

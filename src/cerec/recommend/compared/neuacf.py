@@ -31,6 +31,7 @@ from torch import Tensor, nn
 from cerec.errors import ConfigError
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
+from cerec.recommend.asking import drawn
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
 from cerec.recommend.compared.chunks import lists_for
 from cerec.recommend.compared.neuacf_similarity import Similarity, aspects
@@ -172,7 +173,7 @@ class NeuACF:
         loss = 0.0
         for part in batches(len(user), self.config.batch, rng):
             u, i = user[part], item[part]
-            wrong = [negatives.draw(u, i, context, rng) for _ in range(self.config.negatives)]
+            wrong = [drawn(negatives, u, i, context, rng) for _ in range(self.config.negatives)]
             loss += self._update(u, i, np.concatenate(wrong))
         self._told = None
         return loss / max(len(user), 1)

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from cerec.errors import ConfigError
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
+from cerec.recommend.asking import drawn
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
 from cerec.recommend.compared.chunks import hidden_sums, lists_for, matrix_scorer, spans
 from cerec.recommend.compared.weights import (
@@ -176,7 +177,7 @@ class NeuMF:
         phase, loss = self.phase_of(self._epochs), 0.0
         for part in batches(len(user), self.config.batch, rng):
             u, i = user[part], item[part]
-            wrong = [negatives.draw(u, i, context, rng) for _ in range(self.config.negatives)]
+            wrong = [drawn(negatives, u, i, context, rng) for _ in range(self.config.negatives)]
             loss += self._update(u, i, np.concatenate(wrong), phase)
         self._epochs += 1
         if self._epochs == 2 * self.config.pretrain:

@@ -1,0 +1,68 @@
+"""`cerec settings`: every setting with its meaning and default, as a file to start from."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from typing import Annotated, Any
+
+import typer
+
+from cerec.cli.console import out
+from cerec.config import RunConfig, literal, to_table
+from cerec.errors import ConfigError, near_matches
+from cerec.recommend.compared.registry import SYSTEMS
+
+
+def settings(
+    section: Annotated[
+        str | None, typer.Argument(help="One table, e.g. agent, or a compared system, e.g. kgat.")
+    ] = None,
+) -> None:
+    """Print every setting with its meaning and default, as TOML.
+
+    Example: cerec settings > run.toml, then: cerec train demo --out runs/demo --config run.toml
+    """
+    tables = {name: value for name, value in sections().items() if value is not None}
+    if section is not None:
+        known = sections()
+        if section not in known:
+            hint = near_matches(section, known, most=1) or list(known)
+            raise ConfigError(f"unknown table {section!r}; did you mean {' or '.join(hint)}?")
+        tables = {section: known[section] or SYSTEMS[section].config()}
+    out.file.write("\n".join(block for name, c in tables.items() for block in text(name, c)) + "\n")
+
+
+def sections() -> dict[str, Any]:
+    """The tables of a run's settings; None for compared systems, which are off by default."""
+    config = RunConfig()
+    return {name: getattr(config, name) for name in RunConfig.__dataclass_fields__}
+
+
+def text(name: str, config: Any) -> list[str]:
+    """One table as TOML, each key under what it means."""
+    lines = [*comment(inspect.getdoc(type(config)) or ""), f"[{name}]"]
+    values, meanings = to_table(config), described(type(config))
+    for key in config.__dataclass_fields__:
+        lines += comment(meanings.get(key, ""))
+        lines.append(f"{key} = {literal(values[key])}" if key in values else f"# {key} is not set")
+    return [*lines, ""]
+
+
+def described(cls: type) -> dict[str, str]:
+    """The docstring under each field of a dataclass."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
+    out: dict[str, str] = {}
+    last = ""
+    for part in getattr(body, "body", []):
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+            last = part.target.id
+        elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant) and last:
+            out[last] = inspect.cleandoc(str(part.value.value))
+    return out
+
+
+def comment(words: str) -> list[str]:
+    """The words as comment lines."""
+    return textwrap.wrap(" ".join(words.split()), 88, initial_indent="# ", subsequent_indent="# ")

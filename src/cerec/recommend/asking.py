@@ -1,0 +1,45 @@
+"""Asking a sampler, its answer checked: it may be somebody's own, and kernels trust their input."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.errors import ConfigError
+from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler
+
+
+def drawn(
+    sampler: NegativeSampler, user: Rows, item: Rows, context: Context, rng: np.random.Generator
+) -> Rows:
+    """`sampler.draw`, refused where it is not one item row, or -1, per pair."""
+    found = sampler.draw(user, item, context, rng)
+    return _checked(found, len(user), len(context.facts.of_item), sampler, "item")
+
+
+def changed(
+    sampler: SwapSampler, user: Rows, item: Rows, context: Context, rng: np.random.Generator
+) -> tuple[Rows, Rows]:
+    """`sampler.draw`, refused where it is not two value rows, or -1, per pair."""
+    lost, gained = sampler.draw(user, item, context, rng)
+    n = context.facts.n_values
+    return (
+        _checked(lost, len(user), n, sampler, "value"),
+        _checked(gained, len(user), n, sampler, "value"),
+    )
+
+
+def _checked(found: NDArray[np.int32], n: int, limit: int, sampler: object, what: str) -> Rows:
+    rows = np.asarray(found)
+    name = type(sampler).__name__
+    if rows.shape != (n,) or not np.issubdtype(rows.dtype, np.integer):
+        raise ConfigError(
+            f"{name}.draw must give {n} {what} rows as int32, one per pair, "
+            f"got {rows.dtype} of shape {rows.shape}"
+        )
+    if n and (rows.min() < -1 or rows.max() >= limit):
+        worst = int(rows.min() if rows.min() < -1 else rows.max())
+        raise ConfigError(
+            f"{name}.draw must give {what} rows from 0 to {limit - 1}, or -1 for none, got {worst}"
+        )
+    return rows.astype(np.int32, copy=False)
