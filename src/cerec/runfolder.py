@@ -98,7 +98,9 @@ def scorer_from(
 
 def write_history(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """History rows as CSV; a figure a row lacks is left empty."""
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    first = ("phase", "epoch", "seconds")
+    found = dict.fromkeys(name for row in rows for name in row)
+    columns = [*(n for n in first if n in found), *(n for n in found if n not in first)]
     with replacing(path) as target, target.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns, restval="")
         writer.writeheader()

@@ -142,14 +142,13 @@ def figures(row: dict[str, Any]) -> str:
 
 def show_metrics(run: Run) -> None:
     """The table of a run's figures on the held-out parts."""
-    table = Table(title=f"{run.data.name}: held-out figures, mean over users")
-    table.add_column("part")
-    names = list(dict.fromkeys(n for part in run.metrics.values() for n in part))
-    for name in names:
-        table.add_column(name, justify="right")
-    for part, values in run.metrics.items():
-        cells = [values.get(n) for n in names]
-        table.add_row(part, *(f"{c:.4f}" if isinstance(c, float) else str(c) for c in cells))
+    table = Table(title=f"{run.data.name}: held out, mean over users")
+    table.add_column("")
+    for part in run.metrics:
+        table.add_column(part, justify="right")
+    for name in dict.fromkeys(n for part in run.metrics.values() for n in part):
+        cells = [values.get(name) for values in run.metrics.values()]
+        table.add_row(name, *(f"{c:.4f}" if isinstance(c, float) else f"{c:,}" for c in cells))
     out.print(table)
 
 
