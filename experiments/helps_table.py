@@ -13,6 +13,13 @@ from cerec.evaluate.statistics import compare, holm, spread
 
 METRICS = ("recall@20", "ndcg@20")
 RIVALS = ["attributes / uniform", "attributes / DNS 4", "attributes / DNS 16", "id / DNS 4", "ease"]
+FIRST = (
+    "attributes / DNS 4",
+    "attributes / uniform",
+    "attributes / walk (the paper's form)",
+    "popularity",
+    "ease",
+)
 
 
 def seeds_of(folder: Path, cell: dict[str, Any], metric: str, n: int) -> np.ndarray:
@@ -41,7 +48,7 @@ def comparisons(folder: Path, cells: list[dict[str, Any]], ours: dict[str, Any])
                 "p": gap.p,
                 "effect": gap.effect,
                 "users": gap.n,
-                "seeds": both,
+                "seeds": mine,
             }
         for row, p in zip(rows.values(), holm([r["p"] for r in rows.values()]), strict=True):
             row["p_holm"] = p
@@ -64,8 +71,9 @@ def load_cells(folder: Path) -> list[dict[str, Any]]:
 def table(cells: list[dict[str, Any]], against: dict[str, Any], order: list[str]) -> list[str]:
     """The lines of one set's table."""
     lines = [
-        "| learns from | seeds | recall@20 | p | ndcg@20 | p | rate, l2 | epochs | CPU s |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| learns from | seeds | recall@20 | ahead by | p | ndcg@20 | ahead by | p | rate, l2 | "
+        "epochs | CPU s |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     place = {name: n for n, name in enumerate(order)}
     for cell in sorted(cells, key=lambda c: place.get(c["name"], -1)):
@@ -75,7 +83,7 @@ def table(cells: list[dict[str, Any]], against: dict[str, Any], order: list[str]
             mean, sd = spread([run[metric] for run in runs])
             row = against.get(metric, {}).get(cell["name"])
             columns.append(f"{mean:.4f} ± {sd:.4f}" if len(runs) > 1 else f"{mean:.4f}")
-            columns.append("" if row is None else mark(row))
+            columns += ["", ""] if row is None else [f"{row['difference']:+.4f}", shown(row)]
         first = runs[0]
         setting = f"{first['learning_rate']}, {first['l2']}" if "l2" in first else ""
         epochs = f"{np.mean([r['epoch'] for r in runs]):.0f}" if "epoch" in first else ""
@@ -87,12 +95,24 @@ def table(cells: list[dict[str, Any]], against: dict[str, Any], order: list[str]
     return lines
 
 
-def mark(row: dict[str, float]) -> str:
-    """Holm-adjusted p with the direction: + the default is better, - it is worse."""
-    p, sign = row["p_holm"], "+" if row["difference"] > 0 else "-"
-    if p < 1e-99:
-        return f"{sign} < 1e-99"
-    return f"{sign} {p:.1e}" if p < 0.001 else f"{sign} {p:.3f}"
+def shown(row: dict[str, float]) -> str:
+    """Holm-adjusted p; in brackets where it speaks of a single model."""
+    p = row["p_holm"]
+    text = "< 1e-99" if p < 1e-99 else f"{p:.1e}" if p < 0.001 else f"{p:.3f}"
+    return f"({text})" if row["seeds"] == 1 else text
+
+
+def answer(name: str, cells: list[dict[str, Any]], default: str) -> str:
+    """One line of the first table: recall@20 of the default and of what it is compared with."""
+    found = {cell["name"]: cell["runs"] for cell in cells}
+    texts = []
+    for row in (default, *FIRST):
+        runs = found.get(row, [])
+        mean, sd = spread([run["recall@20"] for run in runs]) if runs else (0.0, 0.0)
+        texts.append(
+            "" if not runs else f"{mean:.4f} ± {sd:.4f}" if len(runs) > 1 else f"{mean:.4f}"
+        )
+    return f"| {name} | " + " | ".join(texts) + " |"
 
 
 def summary(name: str, against: dict[str, Any], rivals: list[str]) -> list[str]:
@@ -102,9 +122,14 @@ def summary(name: str, against: dict[str, Any], rivals: list[str]) -> list[str]:
         rows = [against.get(metric, {}).get(rival) for metric in METRICS]
         if any(row is None for row in rows):
             continue
-        cells = " | ".join(f"{row['difference']:+.4f} | {mark(row)}" for row in rows)
+        cells = " | ".join(f"{row['difference']:+.4f} | {shown(row)}" for row in rows)
         lines.append(f"| {name} | {rival} | {rows[0]['seeds']} | {cells} |")
     return lines
+
+
+def varied(cell: dict[str, Any]) -> bool:
+    """True for rows that vary one thing of another: they have their settings from it."""
+    return bool(cell["method"].get("like"))
 
 
 def write(results: Path, cache: Path, default: str, order: list[str], head: str) -> None:
@@ -115,6 +140,10 @@ def write(results: Path, cache: Path, default: str, order: list[str], head: str)
         "| set | the default against | seeds | recall@20 | p | ndcg@20 | p |",
         "|---|---|---|---|---|---|---|",
     ]
+    answers = [
+        "| recall@20 | the default | DNS 4 | uniform | the paper's form | popularity | EASE |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for folder in sorted(p for p in results.iterdir() if p.is_dir()):
         cells = load_cells(folder)
         ours = next((c for c in cells if c["name"] == default), None)
@@ -123,10 +152,16 @@ def write(results: Path, cache: Path, default: str, order: list[str], head: str)
             found = comparisons(cache / folder.name, cells, ours)
             kept.write_text(json.dumps({"default": default, **found}, indent=1) + "\n")
         against = json.loads(kept.read_text()) if kept.exists() else {}
-        pages += [f"## {folder.name}", "", *table(cells, against, order), ""]
+        main = [c for c in cells if not varied(c)]
+        more = [c for c in cells if varied(c)]
+        pages += [f"## {folder.name}", "", *table(main, against, order), ""]
+        if more:
+            pages += ["Depth, warm start and learned changes:", ""]
+            pages += [*table(more, against, order), ""]
+        answers.append(answer(folder.name, cells, default))
         ahead += summary(folder.name, against, RIVALS)
     lines = [
-        filled(head, results.parent).strip(),
+        filled(head, results.parent).strip().replace("<!-- answers -->", "\n".join(answers)),
         "",
         "## The default against its rivals",
         "",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from cerec.data.filters import FilterConfig
 from cerec.data.split import SplitConfig, split
 from cerec.data.synthetic import WorldConfig, make_world
 from cerec.graph.facts import Facts
@@ -19,6 +21,7 @@ from cerec.training.recommender import FitConfig
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "experiments"))
 import helps
+import helps_rows
 import helps_table
 
 
@@ -31,8 +34,12 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> helps.World:
         np.concatenate([parts.train.indices, parts.valid.indices]),
         40,
     )
-    settings = helps.Set(
-        helps.FilterConfig(), ((0.05, 0.01), (0.05, 0.05)), 256, FitConfig(epochs=4, every=2)
+    settings = helps_rows.Set(
+        FilterConfig(),
+        ((0.05, 0.01), (0.05, 0.05)),
+        256,
+        FitConfig(epochs=2, every=2),
+        FitConfig(epochs=4, every=2),
     )
     monkeypatch.setitem(helps.SETS, "small", settings)
     monkeypatch.setattr(helps, "RESULTS", tmp_path / "helps")
@@ -42,8 +49,8 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> helps.World:
 def test_cells_are_tuned_run_kept_and_tabled(world: helps.World, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     methods = {
-        "plain": helps.Method("attributes", Uniform()),
-        "ours": helps.Method("attributes", DNS(2), RandomSwaps()),
+        "plain": helps_rows.Method("attributes", Uniform()),
+        "ours": helps_rows.Method("attributes", DNS(2), RandomSwaps()),
     }
     for name, method in methods.items():
         helps.run_cell(world, name, method, 2, cache, float("inf"))
@@ -54,14 +61,18 @@ def test_cells_are_tuned_run_kept_and_tabled(world: helps.World, tmp_path: Path)
     assert [r["seed"] for r in cell["runs"]] == [0, 1]
     best = max(cell["trials"], key=lambda t: t["validation"])
     assert {r["l2"] for r in cell["runs"]} == {best["l2"]}
+    assert {r["patience"] for r in cell["runs"]} == {10}
 
     before = path.read_bytes()
     helps.run_cell(world, "ours", methods["ours"], 2, cache, float("inf"))  # nothing left to do
     assert path.read_bytes() == before
 
-    helps_table.write(tmp_path / "helps", cache, "ours", ["popularity", *methods], "# Title")
+    helps_table.write(
+        tmp_path / "helps", cache, "ours", ["popularity", *methods], "# T\n<!-- answers -->"
+    )
     page = (tmp_path / "helps.md").read_text()
-    assert page.startswith("# Title")
+    assert page.startswith("# T\n| recall@20 | the default |")
+    assert re.search(r"\n\| small \| 0\.\d{4} ± 0\.\d{4} \|", page)
     body = page.split("## small")[1]
     rows = [line.split("|")[1].strip() for line in body.splitlines() if line.startswith("| ")]
     assert rows == ["learns from", "popularity", "plain", "**ours**"]
@@ -71,10 +82,11 @@ def test_cells_are_tuned_run_kept_and_tabled(world: helps.World, tmp_path: Path)
 
 
 def test_past_the_deadline_nothing_starts(world: helps.World, tmp_path: Path) -> None:
-    helps.run_cell(world, "plain", helps.Method("id", Uniform()), 1, tmp_path, 0.0)
+    helps.run_cell(world, "plain", helps_rows.Method("id", Uniform()), 1, tmp_path, 0.0)
     assert not (tmp_path / "helps").exists()
 
 
-def test_the_direction_is_told_with_p() -> None:
-    assert helps_table.mark({"p_holm": 0.02, "difference": 0.1}) == "+ 0.020"
-    assert helps_table.mark({"p_holm": 2e-9, "difference": -0.1}) == "- 2.0e-09"
+def test_p_of_a_single_model_stands_in_brackets() -> None:
+    assert helps_table.shown({"p_holm": 0.02, "seeds": 5}) == "0.020"
+    assert helps_table.shown({"p_holm": 2e-9, "seeds": 1}) == "(2.0e-09)"
+    assert helps_table.shown({"p_holm": 0.0, "seeds": 5}) == "< 1e-99"

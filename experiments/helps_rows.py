@@ -1,0 +1,137 @@
+"""What experiments/helps.py compares: the rows of its table, the data sets, the trials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cerec.data.filters import FilterConfig
+from cerec.recommend.base import NegativeSampler, SwapSampler
+from cerec.recommend.negatives import DNS, Mixture, Uniform, Walk
+from cerec.recommend.swaps import RandomSwaps
+from cerec.training.recommender import FitConfig
+from cerec.training.signals import SignalConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What one row of the table learns from."""
+
+    vectors: str
+    negatives: NegativeSampler
+    swaps: SwapSampler | None = None
+    weight: float = 1.0
+    known: int = 0
+    """Train items up to which a user's imagined items count in full (`swap_known`); 0: always."""
+    agent: SignalConfig | None = None
+    """Counterfactuals of the learned agent, co-trained; None: those of the samplers above."""
+    depth: int = 1
+    """Steps of the agent's walks."""
+    encoder: str = "factors"
+    """Where the agent's node table starts (`EncoderConfig.start`)."""
+    warmup: int = 0
+    """Epochs with uniform negatives alone before the rest: the paper's initialisation."""
+    like: str = ""
+    """The row whose learning rate and l2 this one takes over; empty: it is tuned itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """A data set, how it is filtered, and the trials every method gets."""
+
+    filters: FilterConfig
+    trials: tuple[tuple[float, float], ...]
+    """(learning rate, l2) pairs."""
+    batch: int
+    trial: FitConfig
+    """How long a trial learns."""
+    fit: FitConfig
+    """How long the models that are tested learn."""
+
+
+LITERAL = SignalConfig(negatives="uniform", counterfactuals="literal", chooser="agent")
+IMAGINED = SignalConfig(negatives="dns", counterfactuals="imagined", chooser="agent")
+HALF_WALK = Mixture([(0.5, Walk()), (0.5, Uniform())])
+METHODS: dict[str, Method] = {
+    "attributes / uniform": Method("attributes", Uniform()),
+    "attributes / DNS 4": Method("attributes", DNS(4)),
+    "attributes / DNS 4 + imagined, random": Method("attributes", DNS(4), RandomSwaps()),
+    "attributes / DNS 4 + imagined by need, random": Method(
+        "attributes", DNS(4), RandomSwaps(), known=10
+    ),
+    "attributes / walk (the paper's form)": Method("attributes", Walk()),
+    "attributes / half walk, half uniform": Method("attributes", HALF_WALK),
+    "attributes / uniform + imagined, random": Method("attributes", Uniform(), RandomSwaps()),
+    "id / uniform": Method("id", Uniform()),
+    "id / DNS 4": Method("id", DNS(4)),
+    "id / walk (the paper's form)": Method("id", Walk()),
+    "id / half walk, half uniform": Method("id", HALF_WALK),
+    "attributes / DNS 16": Method("attributes", DNS(16)),
+    "id / DNS 16": Method("id", DNS(16)),
+}
+DEFAULT = "attributes / DNS 4 + imagined by need, random"
+LITERAL_ROW = "attributes / walk (the paper's form)"
+SWAPPED = Method("attributes", DNS(4), known=10, agent=IMAGINED, warmup=10, like=DEFAULT)
+WALKED = Method("attributes", Walk(), agent=LITERAL, warmup=10, like=LITERAL_ROW)
+METHODS |= {
+    "attributes / DNS 4 + imagined by need, learned": SWAPPED,
+    "attributes / learned walk (the paper's form)": WALKED,
+    "attributes / DNS 4 + imagined by need, random, after 10 epochs of uniform": Method(
+        "attributes", DNS(4), RandomSwaps(), known=10, warmup=10, like=DEFAULT
+    ),
+    "attributes / walk, after 10 epochs of uniform": Method(
+        "attributes", Walk(), warmup=10, like=LITERAL_ROW
+    ),
+}
+for _steps in range(2, 6):
+    METHODS[f"attributes / DNS 4 + imagined by need, random, T = {_steps}"] = Method(
+        "attributes", DNS(4), RandomSwaps(steps=_steps), known=10, like=DEFAULT
+    )
+    METHODS[f"attributes / walk, T = {_steps}"] = Method(
+        "attributes", Walk(steps=_steps), like=LITERAL_ROW
+    )
+METHODS |= {
+    "attributes / DNS 4 + imagined by need, learned, cold encoder": replace(
+        SWAPPED, encoder="random"
+    ),
+    "attributes / learned walk, cold encoder": replace(WALKED, encoder="random"),
+    "attributes / DNS 4 + imagined by need, learned, without warm-up": replace(SWAPPED, warmup=0),
+    "attributes / learned walk, without warm-up": replace(WALKED, warmup=0),
+}
+for _steps in range(2, 6):
+    METHODS[f"attributes / DNS 4 + imagined by need, learned, T = {_steps}"] = replace(
+        SWAPPED, depth=_steps
+    )
+    METHODS[f"attributes / learned walk, T = {_steps}"] = replace(WALKED, depth=_steps)
+LINES = ("popularity", "ease", "itemknn")
+
+WIKI = ("*wikiPageWikiLink*", "*rdf-syntax-ns#type*")
+SETS: dict[str, Set] = {
+    "ml-100k": Set(
+        FilterConfig(k_core=10, min_entity=10, min_relation=50),
+        ((0.03, 0.02), (0.03, 0.04), (0.06, 0.02), (0.06, 0.04), (0.03, 0.06)),
+        2048,
+        FitConfig(epochs=300, every=3, patience=5),
+        FitConfig(epochs=300, every=3, patience=10),
+    ),
+    "ml-1m": Set(
+        FilterConfig(leave_out=WIKI, min_entity=10, min_relation=50),
+        ((0.07, 0.02), (0.07, 0.03), (0.07, 0.045)),
+        8192,
+        FitConfig(epochs=200, every=5, patience=3),
+        FitConfig(epochs=300, every=5, patience=6),
+    ),
+    "amazon-beauty": Set(
+        FilterConfig(min_entity=10, min_relation=50),
+        ((0.1, 0.02), (0.1, 0.05), (0.1, 0.1)),
+        8192,
+        FitConfig(epochs=300, every=10, patience=4),
+        FitConfig(epochs=400, every=10, patience=6),
+    ),
+    "last-fm": Set(
+        FilterConfig(min_entity=10, min_relation=50),
+        ((0.1, 0.01), (0.1, 0.02)),
+        8192,
+        FitConfig(epochs=100, every=10, patience=2),
+        FitConfig(epochs=100, every=10, patience=2),
+    ),
+}
