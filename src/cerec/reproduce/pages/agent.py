@@ -19,20 +19,24 @@ def blocks(results: Results) -> list[Block]:
         "item it reaches would not make the list, and the cosine of the two items: at the most 2. "
         "*Paper's letter* starts from a random table and compares the vectors of the moment, "
         "which the agent can move until it is pleased: part of its reward is made that way, so "
-        "the two curves cannot be compared. The default compares the vectors it started from.",
+        "its curves cannot be compared with the default's, which compares the vectors it started "
+        "from. One seed.",
         "## Cumulative reward",
     ]
-    if first:
+    for n, variant in enumerate(dict.fromkeys(r.cell.variant for r in first)):
         curves = [
             Series(
-                f"{title_of(results, r.cell.set)}, {r.cell.variant}",
+                title_of(results, r.cell.set),
                 list(range(1, len(r.found["history"]) + 1)),
                 [row["cumulative"] for row in r.found["history"]],
             )
             for r in first
+            if r.cell.variant == variant
         ]
         chart = line_chart(curves, "policy epoch", "discounted reward of a walk")
-        out.append(Picture("reward", "Cumulative reward by epoch", chart))
+        name = f"Cumulative reward by epoch, {variant}"
+        out.append(Picture("reward" if n == 0 else f"reward-{n + 1}", name, chart))
+    if first:
         out.append(_ends(results, first))
     out += [step for r in first if r.cell.variant == "default" for step in _steps(results, r)]
     return out
@@ -48,15 +52,27 @@ def _ends(results: Results, found: list[Result]) -> Grid:
                 f"{title_of(results, r.cell.set)}, {r.cell.variant}",
                 str(len(r.found["history"])),
                 f"{a['cumulative']:.3f} → {b['cumulative']:.3f}",
+                _settled([row["cumulative"] for row in r.found["history"]]),
                 f"{b['reward_var']:.3f}",
                 f"{a['entropy']:.2f} → {b['entropy']:.2f}",
                 f"{b['cosine']:.2f} ± {b['spread']:.2f}",
                 f"{seconds:.1f}",
             ]
         )
-    head = ["", "epochs", "reward of a walk", "variance of a step", "entropy of a step"]
-    head += ["item cosines", "seconds an epoch"]
-    return Grid("First and last epoch.", head, rows)
+    head = ["", "epochs", "reward of a walk", "last ten epochs", "variance of a step"]
+    head += ["entropy of a step", "item cosines", "seconds an epoch"]
+    return Grid(
+        "First and last epoch, of walks drawn while learning, half of them from liked items, half "
+        "from listed ones. *Last ten epochs*: mean of the last five less that of the five before.",
+        head,
+        rows,
+    )
+
+
+def _settled(values: list[float]) -> str:
+    if len(values) < 10:
+        return ""
+    return f"{np.mean(values[-5:]) - np.mean(values[-10:-5]):+.3f}"
 
 
 def _steps(results: Results, result: Result) -> list[Block]:
@@ -77,8 +93,9 @@ def _steps(results: Results, result: Result) -> list[Block]:
     return [
         f"## One step on {name}",
         Grid(
-            f"Mean over {result.cell.options['states']:,} states (user, recommended item). Times "
-            "are of a shared machine: compare them with each other.",
+            f"Mean over {result.cell.options['states']:,} states (user, recommended item), after "
+            f"{len(result.found['history'])} epochs; the ablations learn for fewer. Times are of a "
+            "shared machine: compare them with each other.",
             ["", "mean reward", "of the best", "microseconds a state"],
             rows,
         ),
