@@ -72,8 +72,8 @@ def table(cells: list[dict[str, Any]], against: dict[str, Any], order: list[str]
     """The lines of one set's table."""
     lines = [
         "| learns from | seeds | recall@20 | ahead by | p | ndcg@20 | ahead by | p | rate, l2 | "
-        "epochs | CPU s |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "epochs | waits | CPU s |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     place = {name: n for n, name in enumerate(order)}
     for cell in sorted(cells, key=lambda c: place.get(c["name"], -1)):
@@ -87,10 +87,13 @@ def table(cells: list[dict[str, Any]], against: dict[str, Any], order: list[str]
         first = runs[0]
         setting = f"{first['learning_rate']}, {first['l2']}" if "l2" in first else ""
         epochs = f"{np.mean([r['epoch'] for r in runs]):.0f}" if "epoch" in first else ""
+        waits = str(first.get("patience", ""))
         seconds = f"{np.mean([r['cpu_seconds'] for r in runs]):.0f}"
         name = f"**{cell['name']}**" if cell["name"] == against.get("default") else cell["name"]
         lines.append(
-            f"| {name} | {len(runs)} | " + " | ".join([*columns, setting, epochs, seconds]) + " |"
+            f"| {name} | {len(runs)} | "
+            + " | ".join([*columns, setting, epochs, waits, seconds])
+            + " |"
         )
     return lines
 
