@@ -143,6 +143,8 @@ def test_an_unfinished_training_is_kept_and_gone_on_with(
     assert "seed" in err
     code, _, err = run(capsys, *argv, "--resume")  # settings and seed of the beginning
     assert code == 0, err
+    assert "saved" in err
+    assert "finished before" in run(capsys, *argv, "--resume")[2]
     assert cerec.open(tmp_path / "run").metrics == cerec.open(tmp_path / "whole").metrics
 
 

@@ -92,8 +92,10 @@ def train(
     dataset = load(data, format=format, **parse_options(option or []))
     with progress() as bar:
         task = bar.add_task("training", total=settings.train.epochs, note="")
+        epochs: list[int] = []
 
         def show(row: dict[str, Any]) -> None:
+            epochs.append(row["epoch"])
             total = settings.train.epochs
             if row["phase"] == "agent":
                 total = settings.train.agent_epochs
@@ -116,7 +118,8 @@ def train(
         )
     words = shlex.join(["cerec", "recommend", str(out_folder), "--user", run.data.users[0]])
     best = run.meta.get("best_epoch", -1)
-    remark(f"saved {out_folder}{f', as of epoch {best}' if best > 0 else ''}; try: {words}")
+    done = "saved" if epochs else "finished before:"
+    remark(f"{done} {out_folder}{f', as of epoch {best}' if best > 0 else ''}; try: {words}")
     if run.metrics:
         show_metrics(run)
     if not run.meta["finished"]:
