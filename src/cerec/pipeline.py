@@ -85,6 +85,7 @@ def train(
     )
     if resume:
         trainer.resume()
+    earlier = sum(float(row["seconds"]) for row in trainer.progress.history)
     finished = trainer.run()
     if board is not None:
         board.close()
@@ -101,7 +102,7 @@ def train(
         meta={
             "finished": finished,
             "best_epoch": trainer.progress.stopper.best_epoch,
-            "seconds": round(time.perf_counter() - started, 2),
+            "seconds": round(earlier + time.perf_counter() - started, 2),
             "removed": [str(r) for r in removed],
             "begun": begun,
         },

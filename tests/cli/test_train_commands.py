@@ -181,6 +181,12 @@ def test_evaluate_equals_what_training_said(
     assert means["users"] == test["users"]
     table = pl.read_parquet(users)
     assert table["ndcg@10"].drop_nans().mean() == pytest.approx(means["ndcg@10"])
+    plain = tmp_path / "users.csv"
+    assert run(capsys, "evaluate", str(trained), "--k", "10,20", "--per-user", str(plain))[0] == 0
+    assert pl.read_csv(plain).columns == table.columns
+    code, _, err = run(capsys, "evaluate", str(trained), "--per-user", str(tmp_path / "users.txt"))
+    assert code == 2
+    assert "must end in .parquet or .csv" in err
 
 
 @pytest.mark.slow

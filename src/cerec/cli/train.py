@@ -199,8 +199,7 @@ def recommend(
 
 def write_all(run: Run, k: int, path: Path) -> None:
     """Every user's list as one table."""
-    if path.suffix not in (".parquet", ".csv"):
-        raise ConfigError(f"--out must end in .parquet or .csv, got {str(path)!r}")
+    _refuse_other_tables("--out", path)
     users: list[str] = []
     lines = []
     with progress() as bar:
@@ -209,22 +208,33 @@ def write_all(run: Run, k: int, path: Path) -> None:
             users += [user] * len(listed)
             lines += listed
     frame = pl.DataFrame({"user": users, **{c: [getattr(x, c) for x in lines] for c in _COLUMNS}})
-    with replacing(path) as target:
-        if path.suffix == ".csv":
-            frame.write_csv(target)
-        else:
-            frame.write_parquet(target)
+    _write_table(frame, path)
     remark(f"wrote {len(frame):,} lines for {len(run.data.users):,} users to {path}")
 
 
 _COLUMNS = ("item", "name", "score", "rank")
 
 
+def _refuse_other_tables(option: str, path: Path) -> None:
+    if path.suffix not in (".parquet", ".csv"):
+        raise ConfigError(f"{option} must end in .parquet or .csv, got {str(path)!r}")
+
+
+def _write_table(frame: pl.DataFrame, path: Path) -> None:
+    with replacing(path) as target:
+        if path.suffix == ".csv":
+            frame.write_csv(target)
+        else:
+            frame.write_parquet(target)
+
+
 def evaluate(
     run_folder: RunFolder,
     part: Annotated[str, typer.Option(help="test or valid.")] = "test",
     k: Annotated[str, typer.Option("--k", help="List lengths, comma-separated.")] = "20,40,60,80",
-    per_user: Annotated[Path | None, typer.Option(help="Figures per user, .parquet.")] = None,
+    per_user: Annotated[
+        Path | None, typer.Option(help="Figures of every user to a .parquet or .csv file.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Recall, NDCG, HR, precision, MRR and MAP on a held-out part, known items masked.
@@ -241,6 +251,8 @@ def evaluate(
         raise ConfigError(f"--k takes whole numbers separated by commas, got {k!r}") from None
     if lengths[0] < 1:
         raise ConfigError(f"--k takes whole numbers of at least 1, got {k!r}")
+    if per_user is not None:
+        _refuse_other_tables("--per-user", per_user)
     run = open_run(run_folder)
     if (run.split.valid if part == "valid" else run.split.test).size == 0:
         raise ConfigError(
@@ -248,10 +260,7 @@ def evaluate(
         )
     values = evaluate_run(run, part, lengths)
     if per_user is not None:
-        if per_user.suffix != ".parquet":
-            raise ConfigError(f"--per-user must end in .parquet, got {str(per_user)!r}")
-        with replacing(per_user) as target:
-            pl.DataFrame({"user": run.data.users.ids, **values}).write_parquet(target)
+        _write_table(pl.DataFrame({"user": run.data.users.ids, **values}), per_user)
     means = mean(values)
     if json:
         print_json({"part": part, "users": users_with_value(values), **means})
