@@ -51,6 +51,7 @@ class Set:
 LITERAL = SignalConfig(negatives="uniform", counterfactuals="literal", chooser="agent")
 IMAGINED = SignalConfig(negatives="dns", counterfactuals="imagined", chooser="agent")
 HALF_WALK = Mixture([(0.5, Walk()), (0.5, Uniform())])
+HALF_DNS = Mixture([(0.5, Walk()), (0.5, DNS(4))])
 METHODS: dict[str, Method] = {
     "attributes / uniform": Method("attributes", Uniform()),
     "attributes / DNS 4": Method("attributes", DNS(4)),
@@ -60,11 +61,13 @@ METHODS: dict[str, Method] = {
     ),
     "attributes / walk (the paper's form)": Method("attributes", Walk()),
     "attributes / half walk, half uniform": Method("attributes", HALF_WALK),
+    "attributes / half walk, half DNS 4": Method("attributes", HALF_DNS),
     "attributes / uniform + imagined, random": Method("attributes", Uniform(), RandomSwaps()),
     "id / uniform": Method("id", Uniform()),
     "id / DNS 4": Method("id", DNS(4)),
     "id / walk (the paper's form)": Method("id", Walk()),
     "id / half walk, half uniform": Method("id", HALF_WALK),
+    "id / half walk, half DNS 4": Method("id", HALF_DNS),
     "attributes / DNS 16": Method("attributes", DNS(16)),
     "id / DNS 16": Method("id", DNS(16)),
 }

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cerec.config import apply_sets, parse, read_toml, to_table, to_toml
+from cerec.config import apply_sets, parse, read_settings, read_toml, to_table, to_toml
 from cerec.errors import ConfigError
 
 
@@ -42,6 +42,22 @@ def test_values_are_taken() -> None:
 def test_unknown_key_names_the_near_match() -> None:
     refused({"sampler": {"hop": 3}}, r"unknown key 'hop' in \[sampler\]; did you mean 'hops'\?")
     refused({"smapler": {}}, "did you mean 'sampler'")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[train]\nepochs = 5\n[recommender]\nlerning_rate = 1\n", "line 4: unknown key"),
+        ("[train]\nepochs = 'five'\n", "line 2: train.epochs must be a whole number"),
+        ("[train]\nwarmup = 1\nepochs = 0\n", "line 3: train.epochs must be at least 1"),
+        ("[agnet]\n", "line 1: unknown key 'agnet'"),
+        ("\nagent = 3\n", r"line 2: \[agent\] must be a table"),
+    ],
+)
+def test_a_mistake_in_a_file_is_told_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "run.toml").write_text(text)
+    with pytest.raises(ConfigError, match=rf"run\.toml, {message}"):
+        read_settings(tmp_path / "run.toml")
 
 
 def test_wrong_types_are_told() -> None:

@@ -113,6 +113,49 @@ def test_somebody_new_gets_a_list(small_run: cerec.Run) -> None:
     assert set(known).isdisjoint(line.item for line in listed)
 
 
+def test_a_sampler_of_ones_own_takes_the_place_of_ordinary_negatives(tmp_path: Path) -> None:
+    class Last:
+        list_length = 0
+
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def draw(self, user, item, context, rng):
+            self.asked += len(user)
+            return np.full(len(user), len(context.item) - 1, np.int32)
+
+    data, mine = make_world(SMALL, seed=1), Last()
+    run = cerec.train(data, QUICK, out=tmp_path / "run", negatives=mine)
+    assert mine.asked >= run.split.train.size
+    rows = run.scorer.item @ run.scorer.user.mean(axis=0)
+    assert rows.argmin() == len(data.items) - 1  # pushed down in every pair
+    with pytest.raises(RunError, match="begun with another negatives"):
+        cerec.train(data, QUICK, out=tmp_path / "run", resume=True)
+    with pytest.raises(ConfigError, match="is no sampler"):
+        cerec.train(data, QUICK, negatives=3)  # type: ignore[arg-type]
+
+
+def test_arguments_of_the_wrong_kind_are_refused_in_one_line() -> None:
+    data = make_world(SMALL, seed=1)
+    with pytest.raises(DataError, match=r"cerec.load\(FOLDER\), got 'nosuch'"):
+        cerec.train("nosuch")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="must be a RunConfig"):
+        cerec.train(data, {"train": {}})  # type: ignore[arg-type]
+    for seed in (-1, 1.5, True):
+        with pytest.raises(ConfigError, match="seed must be a whole number"):
+            cerec.train(data, QUICK, seed=seed)  # type: ignore[arg-type]
+
+
+def test_settings_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    recommender = replace(QUICK.recommender, vectors="id")
+    few = replace(QUICK.train, epochs=1, agent_epochs=0)
+    cerec.train(make_world(SMALL, seed=1), replace(QUICK, recommender=recommender, train=few))
+    assert 'signals.counterfactuals = "imagined" has no effect' in caplog.text
+    caplog.clear()
+    cerec.train(make_world(SMALL, seed=1), replace(QUICK, train=few))
+    assert not caplog.text
+
+
 def test_tensorboard_events_are_written_on_request(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     wanted = replace(QUICK, train=replace(QUICK.train, epochs=2, tensorboard=True))

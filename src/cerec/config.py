@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import tomllib
 import types
 from collections.abc import Iterable, Mapping
@@ -97,6 +98,34 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: cannot be read as text: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file, checked; a mistake is told with its line."""
+    table = read_toml(path)
+    try:
+        parse(RunConfig, table)
+    except ConfigError as error:
+        line = _line_of(path.read_text(encoding="utf-8"), str(error))
+        raise ConfigError(f"{path}{f', line {line}' if line else ''}: {error}") from None
+    return table
+
+
+def _line_of(text: str, message: str) -> int | None:
+    """The line of the setting that a message names, `section.key` or `'key' in [section]`."""
+    section = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := re.match(r"\s*\[\s*([\w-]+)\s*\]", line):
+            section = header[1]
+            if f"{section!r} at the top level" in message or f"[{section}] must" in message:
+                return number
+        elif pair := re.match(r"\s*([\w-]+)\s*=", line):
+            key = pair[1]
+            said = [f"{section}.{key} ", f"{key!r} in [{section}]", f"[{key}] must"]
+            said.append(f"{key!r} at the top level")
+            if any(words in f"{message} " for words in said):
+                return number
+    return None
 
 
 def apply_sets(table: dict[str, Any], sets: Iterable[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import tomllib
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from cerec.config import RunConfig, differences, to_toml
 from cerec.data.dataset import Dataset
 from cerec.data.filters import apply
 from cerec.data.split import Split, split
-from cerec.errors import DataError, RunError
+from cerec.errors import ConfigError, DataError, RunError
 from cerec.evaluate.ranking import PerUser, mean, per_user
 from cerec.explain.flips import flip_test
 from cerec.files import read_json, write_json
@@ -23,7 +24,8 @@ from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.adapters import with_effects
-from cerec.recommend.base import Recommender
+from cerec.recommend.asking import list_length
+from cerec.recommend.base import NegativeSampler, Recommender
 from cerec.recommend.compared.registry import Material, system
 from cerec.recommend.context import lists_of
 from cerec.recommend.models import build
@@ -35,6 +37,7 @@ from cerec.training.checkpoint import drop_checkpoint
 from cerec.training.loop import Row, Trainer
 from cerec.training.signals import SignalConfig
 
+log = logging.getLogger("cerec")
 REPORTED = ("recall", "ndcg", "hr", "precision", "mrr", "map")
 
 
@@ -47,17 +50,27 @@ def train(
     resume: bool = False,
     force: bool = False,
     on_row: Callable[[Row], None] | None = None,
+    negatives: NegativeSampler | None = None,
 ) -> Run:
     """Train a recommender and its agent on `data`.
 
     With `out`, the run is written there and training leaves checkpoints, so that a killed one
     goes on with `resume=True` and ends with the same numbers. An interrupt (Ctrl-C) ends with
-    the best recommender so far. Nothing held out enters graph, sampler or stopping: validation
-    decides when to stop, test is looked at once, at the end.
+    the best recommender so far. A sampler of one's own (`negatives`) takes the place of the
+    ordinary negatives that `config.signals` names.
+
+    Nothing held out enters graph, sampler or stopping: validation decides when to stop, test is
+    looked at once, at the end.
     """
     config = config or RunConfig()
+    _refuse_strange(data, config, seed)
+    if words := idle(config):
+        log.warning(words)
     started = time.perf_counter()
     begun = {"data": data.fingerprint, "config": to_toml(config), "seed": seed}
+    if negatives is not None:
+        list_length(negatives)  # refuses what is no sampler
+        begun["negatives"] = type(negatives).__name__
     data, removed = apply(data, config.filters)
     parts = split(data, config.split, seed=seed)
     if parts.train.size == 0:
@@ -82,6 +95,7 @@ def train(
         validate=lambda scorer: validation_figures(scorer, parts, config.train.metric),
         watchers=watchers,
         folder=folder / "checkpoint" if folder else None,
+        negatives=negatives,
     )
     if resume:
         trainer.resume()
@@ -113,6 +127,29 @@ def train(
         if finished:
             drop_checkpoint(folder / "checkpoint")
     return run
+
+
+def idle(config: RunConfig) -> str | None:
+    """What of the settings will do nothing, in one line; None when all of them count."""
+    if config.system or config.signals.counterfactuals == "none":
+        return None
+    if config.recommender.model == "climf-original":
+        return "note: climf-original learns from liked items alone; [signals] has no effect"
+    if config.signals.counterfactuals == "imagined" and config.recommender.vectors == "id":
+        return (
+            'note: with recommender.vectors = "id" an item has no values to imagine otherwise; '
+            'signals.counterfactuals = "imagined" has no effect'
+        )
+    return None
+
+
+def _refuse_strange(data: object, config: object, seed: object) -> None:
+    if not isinstance(data, Dataset):
+        raise DataError(f"train takes data of cerec.load(FOLDER), got {data!r:.60}")
+    if not isinstance(config, RunConfig):
+        raise ConfigError(f"config must be a RunConfig, got {config!r:.60}")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ConfigError(f"seed must be a whole number from 0, got {seed!r}")
 
 
 def _model(config: RunConfig, material: Material) -> Recommender:
@@ -151,7 +188,7 @@ def _prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) 
 def _refuse_other(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
     """Refuse to resume what was begun otherwise, naming what differs."""
     tables = [tomllib.loads(begun["config"]) for begun in (there, here)]
-    found = [name for name in ("data", "seed") if there[name] != here[name]]
+    found = [n for n in ("data", "seed", "negatives") if there.get(n) != here.get(n)]
     found += differences(*tables)
     if found:
         raise RunError(

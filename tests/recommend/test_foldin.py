@@ -81,6 +81,12 @@ def test_items_that_do_not_exist_and_matrix_models_are_refused() -> None:
         fold_in(item, np.array([3]), l2=0.1)
     with pytest.raises(ConfigError, match=r"got \[\]"):
         fold_in(item, np.array([], int), l2=0.1)
+    for bad in (["m01"], [0.5], [[0, 1]], [True, False, True]):
+        with pytest.raises(ConfigError, match="rows of items, whole numbers"):
+            fold_in(item, np.array(bad), l2=0.1)
+    for l2 in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(ConfigError, match="l2 from 0"):
+            fold_in(item, np.array([1]), l2=l2)
     known, _ = random_world(0)
     with pytest.raises(ConfigError, match="no item factors"):
         add_user(ease(known, 20), np.array([1]), l2=0.1)

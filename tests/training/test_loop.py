@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from cerec.errors import ConfigError
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.scorer import Scorer
+from cerec.training.interrupts import stoppable
 from cerec.training.loop import TrainConfig, Trainer
 from cerec.training.signals import SignalConfig
 
@@ -153,6 +155,40 @@ def test_an_interrupt_leaves_the_best_so_far() -> None:
     job = trainer(model, None, patience=9)
     assert not job.run()
     assert model.epochs == 4
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_epoch_and_leaves_a_checkpoint(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    class Asked(Counter):
+        def epoch(self, *args: Any, **kwargs: Any) -> float:
+            if self.epochs == 5:
+                signal.raise_signal(number)
+            return super().epoch(*args, **kwargs)
+
+    before = signal.getsignal(number)
+    model = Asked(peak=4)
+    job = trainer(model, None, tmp_path, patience=9)
+    assert not job.run()
+    assert job.progress.epoch == 6  # the epoch at hand was finished
+    assert model.epochs == 4  # and the best state is in place
+    assert signal.getsignal(number) is before
+    again = trainer(Counter(peak=4), None, tmp_path, patience=9)
+    whole = trainer(Counter(peak=4), None, patience=9)
+    assert again.resume()
+    assert again.progress.epoch == 6
+    assert again.run()
+    assert whole.run()
+    assert again.model.weight == whole.model.weight  # type: ignore[attr-defined]
+
+
+def test_a_second_signal_stops_at_once() -> None:
+    with stoppable() as stop:
+        signal.raise_signal(signal.SIGINT)
+        assert stop.asked
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
 
 
 def test_settings_are_checked() -> None:

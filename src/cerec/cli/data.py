@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from cerec.cli.arguments import Json
 from cerec.cli.console import out, print_json, remark
 from cerec.cli.convert import convert
 from cerec.cli.report import show_report
@@ -42,7 +43,6 @@ Sets = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", help="A new folder.")]
 OutFormat = Annotated[str, typer.Option("--to", help="kgat, recbole, tables (CSV) or parquet.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from cerec.cli.arguments import Json, RunFolder
 from cerec.cli.console import out, print_json, progress, remark
 from cerec.errors import ConfigError
 from cerec.explain.batch import explain_all
@@ -18,9 +19,7 @@ from cerec.explain.lookup import Lock, Pair, pair_of, value_row
 from cerec.explain.options import Options
 from cerec.run import Run, open_explainer, open_run
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 K = Annotated[int, typer.Option("-k", "--k", help="Length of the list.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Added = Annotated[
     list[str] | None,
     typer.Option("--add", metavar="RELATION=ATTRIBUTE", help="A value beside those it has."),

@@ -15,11 +15,13 @@ from cerec.cli.console import err
 from cerec.cli.data import app as data_app
 from cerec.cli.demo import demo
 from cerec.cli.doctor import doctor
+from cerec.cli.evaluate import evaluate
 from cerec.cli.explain import explain, what_if
+from cerec.cli.recommend import recommend
 from cerec.cli.reproduce import reproduce
 from cerec.cli.serve import report, serve
 from cerec.cli.settings import settings
-from cerec.cli.train import evaluate, recommend, train
+from cerec.cli.train import train
 from cerec.errors import CerecError
 from cerec.threads import set_threads
 
@@ -94,6 +96,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.stderr.close()
         code = 141
     except (KeyboardInterrupt, typer.Abort):
+        _say("stopped")
+        code = 130
+    except SystemError as error:  # how an interrupt comes out of a kernel that is being loaded
+        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise
         _say("stopped")
         code = 130
     sys.exit(code if isinstance(code, int) else 0)

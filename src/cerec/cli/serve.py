@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 
+from cerec.cli.arguments import RunFolder
 from cerec.cli.console import err, remark
 from cerec.errors import ConfigError
 from cerec.run import open_run
 
-RunFolder = Annotated[Path, typer.Argument(help="A run folder, made by `cerec train`.")]
 _NEEDED = ("fastapi", "uvicorn")
 
 

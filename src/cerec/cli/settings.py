@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -28,8 +28,9 @@ def settings(
     if section is not None:
         known = sections()
         if section not in known:
-            hint = near_matches(section, known, most=1) or list(known)
-            raise ConfigError(f"unknown table {section!r}; did you mean {' or '.join(hint)}?")
+            near = near_matches(section, known, most=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            raise ConfigError(f"unknown table {section!r}; {hint}")
         tables = {section: known[section] or SYSTEMS[section].config()}
     out.file.write("\n".join(block for name, c in tables.items() for block in text(name, c)) + "\n")
 
@@ -44,8 +45,11 @@ def text(name: str, config: Any) -> list[str]:
     """One table as TOML, each key under what it means."""
     lines = [*comment(inspect.getdoc(type(config)) or ""), f"[{name}]"]
     values, meanings = to_table(config), described(type(config))
+    hints = get_type_hints(type(config))
     for key in config.__dataclass_fields__:
         lines += comment(meanings.get(key, ""))
+        if get_origin(hints[key]) is Literal:
+            lines += comment(f"One of: {', '.join(map(str, get_args(hints[key])))}.")
         lines.append(f"{key} = {literal(values[key])}" if key in values else f"# {key} is not set")
     return [*lines, ""]
 

@@ -37,7 +37,8 @@ class EncoderConfig:
     """Slope of LeakyReLU below zero, in the encoder and in the attention."""
     start: Literal["factors", "links", "random"] = "factors"
     """Where the table starts: the recommender's factors, link prediction on the graph, or noise.
-    From noise the vectors of all items soon look alike, and the reward is a constant."""
+    From noise, with `centre` off and `agent.similarity = "encoder"`, the vectors of all items come
+    to look alike, and similarity says nothing."""
     centre: bool = True
     """Subtract the mean vector of users, of items and of other entities from theirs, so that
     cosines tell items apart."""

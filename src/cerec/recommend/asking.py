@@ -9,6 +9,26 @@ from cerec.errors import ConfigError
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler
 
 
+def list_length(*samplers: NegativeSampler | SwapSampler | None) -> int:
+    """How much of the users' lists the samplers want to see; what is no sampler is refused."""
+    longest = 0
+    for sampler in samplers:
+        if sampler is None:
+            continue
+        length = getattr(sampler, "list_length", None)
+        if not callable(getattr(sampler, "draw", None)) or not isinstance(length, int):
+            raise ConfigError(
+                f"{sampler!r} is no sampler: it needs draw(user, item, context, rng) "
+                "and list_length, a whole number"
+            )
+        if length < 0:
+            raise ConfigError(
+                f"{type(sampler).__name__}.list_length must not be negative, got {length}"
+            )
+        longest = max(longest, length)
+    return longest
+
+
 def drawn(
     sampler: NegativeSampler, user: Rows, item: Rows, context: Context, rng: np.random.Generator
 ) -> Rows:

@@ -7,7 +7,7 @@ import numpy as np
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend import kernels
-from cerec.recommend.asking import changed, drawn
+from cerec.recommend.asking import changed, drawn, list_length
 from cerec.recommend.base import NegativeSampler, Rows, SwapSampler
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.factors import FactorModel, batches, swap_weights
@@ -46,9 +46,7 @@ class PairFactorisation(FactorModel):
         """See `Recommender.epoch`."""
         if not self._factors.has_values:
             swaps = None  # an item that is a mere id cannot be imagined with other values
-        context = self._factors.context(
-            max(negatives.list_length, swaps.list_length if swaps else 0)
-        )
+        context = self._factors.context(list_length(negatives, swaps))
         changes = None if swaps is None else changed(swaps, user, item, context, rng)
         loss = 0.0
         for rows in batches(len(user), self.config.batch, rng):

@@ -47,11 +47,9 @@ class RecommenderConfig:
                 raise ConfigError(
                     f"recommender.{name} must be at least {least}, got {getattr(self, name)}"
                 )
-        if not self.learning_rate > 0 or not self.init > 0:
-            raise ConfigError(
-                "recommender.learning_rate and recommender.init must be above 0, "
-                f"got {self.learning_rate} and {self.init}"
-            )
+        for name in ("learning_rate", "init"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"recommender.{name} must be above 0, got {getattr(self, name)}")
         for name in ("l2", "swap_weight", "swap_known"):
             if getattr(self, name) < 0:
                 raise ConfigError(

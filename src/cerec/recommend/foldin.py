@@ -35,7 +35,9 @@ def fold_in(
     over liked items i and other items j (`others_of`). The problem is convex: one answer, whatever
     the start. `alone` as in `bpr.PairFactorisation`.
     """
-    liked = np.unique(liked)
+    liked = np.unique(item_rows(liked))
+    if not 0 <= l2 < np.inf:
+        raise ConfigError(f"fold-in needs an l2 from 0, got {l2}")
     if len(liked) == 0 or liked[0] < 0 or liked[-1] >= len(item):
         raise ConfigError(
             f"fold-in needs at least one item row in 0..{len(item) - 1}, got {liked.tolist()}"
@@ -44,6 +46,17 @@ def fold_in(
     return solve(item[liked].astype(np.float64), item[other].astype(np.float64), l2, alone).astype(
         np.float32
     )
+
+
+def item_rows(liked: object) -> NDArray[np.integer]:
+    """Rows of liked items, refused where they are something else, such as ids."""
+    rows = np.asarray(liked)
+    if rows.ndim != 1 or (rows.size and not np.issubdtype(rows.dtype, np.integer)):
+        raise ConfigError(
+            "fold-in takes rows of items, whole numbers in one dimension "
+            f"(data.items.row(id) gives one), got {rows.dtype} of shape {rows.shape}"
+        )
+    return rows
 
 
 def others_of(

@@ -11,7 +11,7 @@ from torch import Tensor
 from cerec.errors import RunError
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
-from cerec.recommend.asking import changed, drawn
+from cerec.recommend.asking import changed, drawn, list_length
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.factors import batches, start_vectors, swap_weights
@@ -67,7 +67,7 @@ class LightGCN:
         """See `Recommender.epoch`."""
         if len(self._tables[2]) == 0:
             swaps = None  # an item that is a mere id cannot be imagined with other values
-        start = self.context(max(negatives.list_length, swaps.list_length if swaps else 0))
+        start = self.context(list_length(negatives, swaps))
         changes = None if swaps is None else changed(swaps, user, item, start, rng)
         total = 0.0
         for rows in batches(len(user), self.config.batch, rng):

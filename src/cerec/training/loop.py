@@ -14,11 +14,12 @@ from cerec.errors import ConfigError
 from cerec.graph.facts import Facts
 from cerec.memory import give_back
 from cerec.ragged import Ragged
-from cerec.recommend.base import Recommender
+from cerec.recommend.base import NegativeSampler, Recommender
 from cerec.recommend.context import context_of
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
 from cerec.training.checkpoint import Arrays, Checkpoint, read_checkpoint, write_checkpoint
+from cerec.training.interrupts import Stop, stoppable
 from cerec.training.signals import Policy, SignalConfig, plain, signals
 from cerec.training.stopping import Stopper
 
@@ -109,16 +110,20 @@ class Trainer:
         validate: Callable[[Scorer], dict[str, float]],
         watchers: Sequence[Callable[[Row], None]] = (),
         folder: Path | None = None,
+        negatives: NegativeSampler | None = None,
     ) -> None:
+        """`negatives` take the place of the ordinary ones that `signals` names."""
         self.model, self.policy = model, policy
         self.train, self.facts = train, facts
         self.user, self.item = train.row_of(), train.indices
         self.config, self.signals, self.seed = config, signals, seed
         self._validate, self._watchers = validate, watchers
         self._folder = folder
+        self._ordinary = negatives if negatives is not None else plain(signals)
         self._saved_at = time.monotonic()
         self.progress = Progress(stopper=Stopper(config.patience))
         self._best: Arrays | None = None
+        self._stop = Stop()
 
     def resume(self) -> bool:
         """Go on from the checkpoint, if there is one."""
@@ -133,19 +138,30 @@ class Trainer:
         return True
 
     def run(self) -> bool:
-        """Train to the end; False when interrupted from the keyboard (the best so far is kept)."""
-        try:
-            if self.progress.phase == "recommender":
-                self._recommender_phase()
-                self._restore_best()
-                self.progress.phase, self.progress.epoch = "agent", 0
+        """Train to the end; False when stopped by Ctrl-C or SIGTERM, with the best so far.
+
+        A stop waits for the end of the epoch and leaves a checkpoint of it.
+        """
+        with stoppable() as self._stop:
+            try:
+                return self._run()
+            except KeyboardInterrupt:
+                self._restore_best()  # the checkpoint stays at the last whole epoch that it saw
+                return False
+
+    def _run(self) -> bool:
+        if self.progress.phase == "recommender":
+            self._recommender_phase()
+            if self._stop.asked:
                 self._save()
-            self._agent_phase()
-        except KeyboardInterrupt:
-            self._restore_best()  # the checkpoint stays at the last whole epoch that it saw
-            return False
+                self._restore_best()
+                return False
+            self._restore_best()
+            self.progress.phase, self.progress.epoch = "agent", 0
+            self._save()
+        self._agent_phase()
         self._save()
-        return True
+        return self.policy is None or self.progress.epoch >= self.config.agent_epochs
 
     def _restore_best(self) -> None:
         if self.progress.phase == "recommender" and self._best is not None:
@@ -154,6 +170,8 @@ class Trainer:
     def _recommender_phase(self) -> None:
         progress = self.progress
         while progress.epoch < self.config.epochs and not progress.stopper.done:
+            if self._stop.asked:
+                return
             started = time.perf_counter()
             row: Row = {"phase": "recommender", "epoch": progress.epoch + 1}
             row |= self._epoch(progress.epoch)
@@ -170,9 +188,9 @@ class Trainer:
         due = (epoch - self.config.warmup) % self.config.agent_every == 0
         if self.signals.learned and not warming and due:
             row |= self._policy_epoch(rng)
-        negatives, swaps = plain(self.signals), None
+        negatives, swaps = self._ordinary, None
         if not warming:
-            negatives, swaps = signals(self.signals, self.policy)
+            negatives, swaps = signals(self.signals, self.policy, self._ordinary)
         loss = self.model.epoch(self.user, self.item, negatives, rng=rng, swaps=swaps)
         return {"loss": loss, **row}
 
@@ -203,6 +221,8 @@ class Trainer:
     def _agent_phase(self) -> None:
         progress = self.progress
         while self.policy is not None and progress.epoch < self.config.agent_epochs:
+            if self._stop.asked:
+                return
             started = time.perf_counter()
             rng = generator(self.seed, f"training/agent/{progress.epoch}")
             row: Row = {"phase": "agent", "epoch": progress.epoch + 1, **self._policy_epoch(rng)}

@@ -81,15 +81,15 @@ def plain(config: SignalConfig) -> NegativeSampler:
 
 
 def signals(
-    config: SignalConfig, policy: Policy | None
+    config: SignalConfig, policy: Policy | None, ordinary: NegativeSampler
 ) -> tuple[NegativeSampler, SwapSampler | None]:
     """The negatives and swaps of a co-training epoch; `policy` is asked only where it chooses."""
     agent = policy if config.learned else None
     if config.counterfactuals == "none":
-        return plain(config), None
+        return ordinary, None
     if config.counterfactuals == "imagined":
-        return plain(config), agent.swaps if agent else RandomSwaps()
+        return ordinary, agent.swaps if agent else RandomSwaps()
     walked: NegativeSampler = agent.negatives if agent else Walk()
     if config.counterfactuals == "literal":
         return walked, None
-    return Mixture([(config.share, walked), (1.0 - config.share, plain(config))]), None
+    return Mixture([(config.share, walked), (1.0 - config.share, ordinary)]), None

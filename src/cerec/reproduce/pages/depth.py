@@ -40,6 +40,11 @@ def blocks(results: Results) -> list[Block]:
         out.append(Picture("recall", "Recall at 20 by depth", chart))
         head = ["", "seeds", "recall@20", "ndcg@20", "hr@20", "best epoch"]
         out.append(Grid("Test, mean ± standard deviation over seeds.", head, rows))
+        out.append(
+            "One learning rate and l2 for all rows, and few epochs: where the best is the last one "
+            "allowed, the model was still rising. [The tuned comparison](helps.md) has depths "
+            "learned to the end; its numbers and these do not mix."
+        )
         out += [text for form in FORMS for text in _ends(results, form)]
     return out + _explanations(results)
 
