@@ -87,6 +87,7 @@ def learn(
     """Learn one model until validation stops rising; the model, and what to keep of the way."""
     settings = SETS[world.name]
     config = RecommenderConfig(
+        model=method.model,  # type: ignore[arg-type]
         vectors=method.vectors,  # type: ignore[arg-type]
         learning_rate=trial[0],
         l2=trial[1],
@@ -163,9 +164,8 @@ def run_cell(
 ) -> None:
     """Tune, then one model per seed; every finished step is written at once."""
     path = RESULTS / world.name / f"{slug(name)}.json"
-    cell = (
-        json.loads(path.read_text()) if path.exists() else {"name": name, "trials": [], "runs": []}
-    )
+    begun = path.read_text() if path.exists() else '{"trials": [], "runs": []}'
+    cell = {"name": name, **json.loads(begun)}
     cell["method"] = {
         "vectors": method.vectors,
         "weight": method.weight,

@@ -18,6 +18,8 @@ class Method:
 
     vectors: str
     negatives: NegativeSampler
+    model: str = "bpr"
+    """The loss (`RecommenderConfig.model`); `climf` is eq. 4 of the paper."""
     swaps: SwapSampler | None = None
     weight: float = 1.0
     known: int = 0
@@ -55,14 +57,14 @@ HALF_DNS = Mixture([(0.5, Walk()), (0.5, DNS(4))])
 METHODS: dict[str, Method] = {
     "attributes / uniform": Method("attributes", Uniform()),
     "attributes / DNS 4": Method("attributes", DNS(4)),
-    "attributes / DNS 4 + imagined, random": Method("attributes", DNS(4), RandomSwaps()),
+    "attributes / DNS 4 + imagined, random": Method("attributes", DNS(4), swaps=RandomSwaps()),
     "attributes / DNS 4 + imagined by need, random": Method(
-        "attributes", DNS(4), RandomSwaps(), known=10
+        "attributes", DNS(4), swaps=RandomSwaps(), known=10
     ),
     "attributes / walk (the paper's form)": Method("attributes", Walk()),
     "attributes / half walk, half uniform": Method("attributes", HALF_WALK),
     "attributes / half walk, half DNS 4": Method("attributes", HALF_DNS),
-    "attributes / uniform + imagined, random": Method("attributes", Uniform(), RandomSwaps()),
+    "attributes / uniform + imagined, random": Method("attributes", Uniform(), swaps=RandomSwaps()),
     "id / uniform": Method("id", Uniform()),
     "id / DNS 4": Method("id", DNS(4)),
     "id / walk (the paper's form)": Method("id", Walk()),
@@ -79,7 +81,7 @@ METHODS |= {
     "attributes / DNS 4 + imagined by need, learned": SWAPPED,
     "attributes / learned walk (the paper's form)": WALKED,
     "attributes / DNS 4 + imagined by need, random, after 10 epochs of uniform": Method(
-        "attributes", DNS(4), RandomSwaps(), known=10, warmup=10, like=DEFAULT
+        "attributes", DNS(4), swaps=RandomSwaps(), known=10, warmup=10, like=DEFAULT
     ),
     "attributes / walk, after 10 epochs of uniform": Method(
         "attributes", Walk(), warmup=10, like=LITERAL_ROW
@@ -87,7 +89,7 @@ METHODS |= {
 }
 for _steps in range(2, 6):
     METHODS[f"attributes / DNS 4 + imagined by need, random, T = {_steps}"] = Method(
-        "attributes", DNS(4), RandomSwaps(steps=_steps), known=10, like=DEFAULT
+        "attributes", DNS(4), swaps=RandomSwaps(steps=_steps), known=10, like=DEFAULT
     )
     METHODS[f"attributes / walk, T = {_steps}"] = Method(
         "attributes", Walk(steps=_steps), like=LITERAL_ROW
@@ -105,6 +107,13 @@ for _steps in range(2, 6):
         SWAPPED, depth=_steps
     )
     METHODS[f"attributes / learned walk, T = {_steps}"] = replace(WALKED, depth=_steps)
+METHODS |= {
+    "attributes / uniform, eq. 4": Method("attributes", Uniform(), model="climf"),
+    "attributes / walk, eq. 4": Method("attributes", Walk(), model="climf"),
+    "attributes / learned walk, eq. 4 (the paper's letter)": replace(
+        WALKED, model="climf", like="attributes / walk, eq. 4"
+    ),
+}
 LINES = ("popularity", "ease", "itemknn")
 
 WIKI = ("*wikiPageWikiLink*", "*rdf-syntax-ns#type*")

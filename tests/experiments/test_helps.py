@@ -50,7 +50,7 @@ def test_cells_are_tuned_run_kept_and_tabled(world: helps.World, tmp_path: Path)
     cache = tmp_path / "cache"
     methods = {
         "plain": helps_rows.Method("attributes", Uniform()),
-        "ours": helps_rows.Method("attributes", DNS(2), RandomSwaps()),
+        "ours": helps_rows.Method("attributes", DNS(2), swaps=RandomSwaps()),
     }
     for name, method in methods.items():
         helps.run_cell(world, name, method, 2, cache, float("inf"))
