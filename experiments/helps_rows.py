@@ -61,6 +61,9 @@ METHODS: dict[str, Method] = {
     "attributes / DNS 4 + imagined by need, random": Method(
         "attributes", DNS(4), swaps=RandomSwaps(), known=10
     ),
+    "attributes / DNS 4 + imagined by need, far": Method(
+        "attributes", DNS(4), swaps=RandomSwaps(walks=16), known=10
+    ),
     "attributes / walk (the paper's form)": Method("attributes", Walk()),
     "attributes / half walk, half uniform": Method("attributes", HALF_WALK),
     "attributes / half walk, half DNS 4": Method("attributes", HALF_DNS),

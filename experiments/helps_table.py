@@ -13,6 +13,13 @@ from cerec.evaluate.statistics import compare, holm, spread
 
 METRICS = ("recall@20", "ndcg@20")
 RIVALS = ["attributes / uniform", "attributes / DNS 4", "attributes / DNS 16", "id / DNS 4", "ease"]
+LEARNED = {
+    "attributes / DNS 4 + imagined by need, learned": (
+        "attributes / DNS 4 + imagined by need, random"
+    ),
+    "attributes / learned walk (the paper's form)": "attributes / walk (the paper's form)",
+}
+"""Rows in which the agent chooses, and the same with a uniform walk."""
 FIRST = (
     "attributes / DNS 4",
     "attributes / uniform",
@@ -54,6 +61,16 @@ def comparisons(folder: Path, cells: list[dict[str, Any]], ours: dict[str, Any])
             row["p_holm"] = p
         out[metric] = rows
     return out
+
+
+def learned(folder: Path, cells: list[dict[str, Any]]) -> dict[str, Any]:
+    """Each row in which the agent chooses against its like with a uniform walk."""
+    named = {cell["name"]: cell for cell in cells}
+    return {
+        name: comparisons(folder, [named[name], named[other]], named[name])
+        for name, other in LEARNED.items()
+        if name in named and other in named
+    }
 
 
 def load_cells(folder: Path) -> list[dict[str, Any]]:
@@ -147,13 +164,18 @@ def write(results: Path, cache: Path, default: str, order: list[str], head: str)
         "| recall@20 | the default | DNS 4 | uniform | the paper's form | popularity | EASE |",
         "|---|---|---|---|---|---|---|",
     ]
+    agents = [
+        "| set | learned | against | seeds | recall@20 | p | ndcg@20 | p |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for folder in sorted(p for p in results.iterdir() if p.is_dir()):
         cells = load_cells(folder)
         ours = next((c for c in cells if c["name"] == default), None)
         kept = folder / "comparisons.json"
         if ours is not None and (cache / folder.name).is_dir():
-            found = comparisons(cache / folder.name, cells, ours)
-            kept.write_text(json.dumps({"default": default, **found}, indent=1) + "\n")
+            found = {"default": default, **comparisons(cache / folder.name, cells, ours)}
+            found["learned"] = learned(cache / folder.name, cells)
+            kept.write_text(json.dumps(found, indent=1) + "\n")
         against = json.loads(kept.read_text()) if kept.exists() else {}
         main = [c for c in cells if not varied(c)]
         more = [c for c in cells if varied(c)]
@@ -163,12 +185,18 @@ def write(results: Path, cache: Path, default: str, order: list[str], head: str)
             pages += [*table(more, against, order), ""]
         answers.append(answer(folder.name, cells, default))
         ahead += summary(folder.name, against, RIVALS)
+        for row, gaps in against.get("learned", {}).items():
+            agents += summary(f"{folder.name} | {row}", gaps, [LEARNED[row]])
     lines = [
         filled(head, results.parent).strip().replace("<!-- answers -->", "\n".join(answers)),
         "",
         "## The default against its rivals",
         "",
         *ahead,
+        "",
+        "## The agent against a uniform walk",
+        "",
+        *agents,
         "",
         *pages,
     ]

@@ -77,7 +77,7 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
 }
 """The three ways to learn from the agent's counterfactuals, as settings to start from: `paper` is
 its letter (eq. 4, the counterfactual item as the negative). Without a preset, imagined items are
-chosen by a uniform walk."""
+chosen by uniform walks."""
 
 
 def preset(name: str) -> dict[str, dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,15 @@ def test_an_interrupt_leaves_the_best_so_far() -> None:
     assert model.epochs == 4
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Ctrl-C is heard, as in a terminal; a job in the background of a shell ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_epoch_and_leaves_a_checkpoint(
     tmp_path: Path, number: signal.Signals
@@ -183,6 +193,7 @@ def test_a_signal_ends_the_epoch_and_leaves_a_checkpoint(
     assert again.model.weight == whole.model.weight  # type: ignore[attr-defined]
 
 
+@pytest.mark.usefixtures("heard")
 def test_a_second_signal_stops_at_once() -> None:
     with stoppable() as stop:
         signal.raise_signal(signal.SIGINT)
