@@ -216,6 +216,24 @@ def test_one_uniform_step_sends_no_gradient_through_it(random_graph: Make) -> No
     assert not h.grad[graph.n_users : graph.n_users + 12][torch.from_numpy(fresh)].any()
 
 
+def test_attributes_of_many_items_and_many_users_score_as_the_slow_version(
+    random_graph: Make,
+) -> None:
+    # more neighbours than one tile of the kernel, more users per attribute than one block
+    graph = random_graph(2, n_users=50, n_items=900, n_entities=3)
+    h, lists = vectors(graph, 2, d=13, scale=0.5), random_lists(graph, 2, k=20)
+    rng = np.random.default_rng(3)
+    user, item = rng.integers(0, 50, 400), rng.integers(0, 900, 400)
+    assert graph.items_of.counts.min() > 512
+    walks = PathSampler(graph).walk(h, user, item, lists, depth=1, rng=rng)
+    exact = torch.from_numpy(h.astype(np.float64))
+    for b in range(0, 400, 20):
+        off = set(lists.row(user[b]).tolist())
+        table = step_log_p(exact, graph, int(user[b]), int(item[b]), off, 0.2)
+        key = int(walks.attribute[0, b]), int(walks.end[b])
+        assert walks.log_p[0, b] == pytest.approx(float(table[key]), abs=1e-5)
+
+
 def test_the_last_step_may_keep_off_more(random_graph: Make) -> None:
     graph = random_graph(4)
     h, lists = vectors(graph, 4), no_lists(graph.n_users)

@@ -19,6 +19,7 @@ from cerec.sample.kernels import (
     Float,
     Hop,
     Int,
+    Long,
     Rows,
     Space,
     allow,
@@ -113,20 +114,20 @@ def push_back(
     slope: float,
     chosen: Int,
     weight: Double,
+    bounds: Long,
     buffers: Float,
 ) -> None:
     """Add the gradient of `sum of weight * log_p` to `buffers` (BUFFERS, N, d).
 
-    Rows with `chosen` -1 did not move and add nothing.
+    `bounds` cuts the rows in as many chunks. Rows with `chosen` -1 did not move and add nothing.
     """
-    n_rows = len(rows.user)
     widest = widest_row(hop, rows.source)
     for c in numba.prange(len(buffers)):
         space = make_space(n_items, widest, h.shape[1])
         coef = np.zeros(widest, np.float64)
         pull = np.zeros((2, h.shape[1]), np.float32)
         stamp, last, top, share, user = 0, -1, 0.0, 0.0, 0
-        for b in range(c * n_rows // len(buffers), (c + 1) * n_rows // len(buffers)):
+        for b in range(bounds[c], bounds[c + 1]):
             source = rows.source[b]
             fresh = stamp == 0 or rows.list[b] != rows.list[b - 1]
             if (fresh or source != last) and last >= 0:

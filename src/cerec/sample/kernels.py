@@ -1,4 +1,4 @@
-"""Attention over ragged neighbours, softmax and draw in one pass; and its gradient.
+"""Attention over ragged neighbours: what the draw, its gradient and the beam have in common.
 
 One hop goes from a source node to one of its neighbours x with probability proportional to
 exp(a(source, x)), a = h_u . LeakyReLU(h_source * h_x). With slope s, LeakyReLU(y) = c1 y + c2 |y|,
@@ -6,11 +6,8 @@ so a is two dot products with a query made once per group,
 
     a = (c1 h_u * h_source) . h_x + (c2 h_u * |h_source|) . |h_x|,
 
-and the tensor of all products is never built. Rows come sorted by (list, source): neighbours
-are scored once per group, every further row of it costs a binary search.
-
-Work is cut in chunks whose number depends on the number of rows alone, so results are the same
-bits on any number of threads.
+and the tensor of all products is never built. Rows of one source and list stand
+together: their neighbours are scored once, every further row of them costs a binary search.
 """
 
 from __future__ import annotations
@@ -44,7 +41,7 @@ class Hop(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """States sorted by (list, source); `lists` says which items may not be reached."""
+    """States, those of one source and list together; `lists` says which items to keep off."""
 
     user: Int
     source: Int
@@ -60,6 +57,7 @@ class Space(NamedTuple):
 
     mark: Int
     score: Float
+    weight: Float
     cum: Double
     near: Float
     far: Float
@@ -72,11 +70,18 @@ def make_space(n_items: int, widest: int, d: int) -> Space:
     return Space(
         np.zeros(n_items, np.int32),
         np.empty(widest, np.float32),
+        np.empty(widest, np.float32),
         np.empty(widest + 1, np.float64),
         np.empty(d, np.float32),
         np.empty(d, np.float32),
         np.empty(widest, np.bool_),
     )
+
+
+@numba.njit(**_JIT)
+def with_scores(space: Space, score: Float) -> Space:
+    """The same scratch with other scores."""
+    return Space(space.mark, score, space.weight, space.cum, space.near, space.far, space.ok)
 
 
 @numba.njit(**_JIT)
@@ -118,28 +123,77 @@ def make_query(h: Float, user: int, node: int, slope: float, space: Space) -> No
 
 
 @numba.njit(**_JIT)
-def attend(h: Float, hop: Hop, source: int, uniform: bool, space: Space) -> float:
-    """Scores and running softmax weights of the allowed neighbours; returns the top score."""
-    lo = hop.indptr[source]
-    n = hop.indptr[source + 1] - lo
-    near, far = space.near, space.far
-    top = -np.inf
-    for j in range(n):
-        if not space.ok[j]:
-            continue
-        x = h[hop.target_offset + hop.indices[lo + j]]
+def score_neighbours(h: Float, hop: Hop, source: int, space: Space) -> None:
+    """Scores of all neighbours, four at a time: one vector alone waits for its memory."""
+    rows = hop.indices[hop.indptr[source] : hop.indptr[source + 1]]
+    near, far, score, first = space.near, space.far, space.score, hop.target_offset
+    n, d = len(rows), len(near)
+    for j in range(0, n - 3, 4):
+        x0, x1 = h[first + rows[j]], h[first + rows[j + 1]]
+        x2, x3 = h[first + rows[j + 2]], h[first + rows[j + 3]]
+        s0, s1 = np.float32(0.0), np.float32(0.0)
+        s2, s3 = np.float32(0.0), np.float32(0.0)
+        for k in range(d):
+            s0 += near[k] * x0[k] + far[k] * np.abs(x0[k])
+            s1 += near[k] * x1[k] + far[k] * np.abs(x1[k])
+            s2 += near[k] * x2[k] + far[k] * np.abs(x2[k])
+            s3 += near[k] * x3[k] + far[k] * np.abs(x3[k])
+        score[j], score[j + 1], score[j + 2], score[j + 3] = s0, s1, s2, s3
+    for j in range(n // 4 * 4, n):
+        x = h[first + rows[j]]
         s = np.float32(0.0)
-        if not uniform:
-            for k in range(len(near)):
-                s += near[k] * x[k] + far[k] * np.abs(x[k])
-        space.score[j] = s
-        if s > top:
-            top = float(s)
+        for k in range(d):
+            s += near[k] * x[k] + far[k] * np.abs(x[k])
+        score[j] = s
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def _weights(score: Float, ok: NDArray[np.bool_], top: float, weight: Float) -> None:
+    """exp(score - top), 0 where not allowed; to two units in the last place of a float32.
+
+    The exponential is Cephes' expf, without a branch or a call, so that it runs in vectors.
+    """
+    one, half, least = np.float32(1.0), np.float32(0.5), np.float32(-87.0)
+    per_bit, high, low = np.float32(1.44269504), np.float32(0.693359375), np.float32(-2.12194440e-4)
+    for j in range(len(score)):
+        x = max(np.float32(score[j] - np.float32(top)), least)
+        bits = np.floor(x * per_bit + half)
+        x = x - bits * high
+        x = x - bits * low
+        y = np.float32(1.9875691500e-4)
+        y = y * x + np.float32(1.3981999507e-3)
+        y = y * x + np.float32(8.3334519073e-3)
+        y = y * x + np.float32(4.1665795894e-2)
+        y = y * x + np.float32(1.6666665459e-1)
+        y = y * x + np.float32(5.0000001201e-1)
+        y = y * x * x + x + one
+        power = np.int32((np.int32(bits) + np.int32(127)) << np.int32(23)).view(np.float32)
+        weight[j] = y * power if ok[j] else np.float32(0.0)
+
+
+@numba.njit(**_JIT)
+def softmax(space: Space, n: int) -> float:
+    """Running weights of the n scores where allowed; returns the top score of these."""
+    score, ok, weight = space.score[:n], space.ok[:n], space.weight[:n]
+    top = np.float32(-np.inf)
+    for j in range(n):
+        top = max(top, score[j] if ok[j] else top)
+    _weights(score, ok, top, weight)
     space.cum[0] = 0.0
     for j in range(n):
-        step = np.exp(space.score[j] - top) if space.ok[j] else 0.0
-        space.cum[j + 1] = space.cum[j] + step
-    return top
+        space.cum[j + 1] = space.cum[j] + weight[j]
+    return float(top)
+
+
+@numba.njit(**_JIT)
+def attend(h: Float, hop: Hop, source: int, uniform: bool, space: Space) -> float:
+    """Scores and running softmax weights of the allowed neighbours; returns the top score."""
+    n = hop.indptr[source + 1] - hop.indptr[source]
+    if uniform:
+        space.score[:n] = np.float32(0.0)
+    else:
+        score_neighbours(h, hop, source, space)
+    return softmax(space, n)
 
 
 @numba.njit(**_JIT)
@@ -187,108 +241,9 @@ def normaliser(space: Space, n: int, skip: int, top: float) -> tuple[float, floa
 
 
 @numba.njit(**_JIT)
-def pick(space: Space, n: int, skip: int, at: float) -> int:
-    """The neighbour in whose share of the group's weight (without `skip`) `at` falls."""
-    if skip >= 0 and at >= space.cum[skip]:
-        at += space.cum[skip + 1] - space.cum[skip]
-    lo, hi = 0, n
-    while lo < hi:
-        middle = (lo + hi) // 2
-        if space.cum[middle + 1] <= at:
-            lo = middle + 1
-        else:
-            hi = middle
-    j = min(lo, n - 1)
-    while j < n and (not space.ok[j] or j == skip):  # rounding at the edge of a share
-        j += 1
-    if j == n:
-        j = n - 1
-        while not space.ok[j] or j == skip:
-            j -= 1
-    return j
-
-
-@numba.njit(**_JIT)
-def pick_slowly(space: Space, n: int, skip: int, top: float, at: float) -> int:
-    """As `pick`, summing the row's own weights."""
-    last, total = -1, 0.0
-    for j in range(n):
-        if space.ok[j] and j != skip:
-            last = j
-            total += np.exp(space.score[j] - top)
-            if total > at:
-                break
-    return last
-
-
-@numba.njit(**_JIT)
-def pick_best(space: Space, n: int, skip: int) -> int:
-    """The allowed neighbour with the highest score, the first of equals."""
-    best = -1
-    for j in range(n):
-        if space.ok[j] and j != skip and (best < 0 or space.score[j] > space.score[best]):
-            best = j
-    return best
-
-
-@numba.njit(**_JIT)
 def widest_row(hop: Hop, source: Int) -> int:
     """Most neighbours any of the sources has."""
     most = 1
     for b in range(len(source)):
         most = max(most, hop.indptr[source[b] + 1] - hop.indptr[source[b]])
     return most
-
-
-@numba.njit(parallel=True, **_JIT)
-def draw(
-    h: Float,
-    rows: Rows,
-    hop: Hop,
-    n_items: int,
-    slope: float,
-    uniform: bool,
-    noise: Double,
-    greedy: bool,
-    n_chunks: int,
-) -> tuple[Int, Double]:
-    """One hop of every row: the neighbour reached (-1 where none may be) and its log-probability.
-
-    `noise` holds a number in [0, 1) per row; `greedy` takes the likeliest neighbour instead.
-    """
-    n_rows = len(rows.user)
-    choice = np.full(n_rows, -1, np.int32)
-    log_p = np.zeros(n_rows, np.float64)
-    widest = widest_row(hop, rows.source)
-    for c in numba.prange(n_chunks):
-        space = make_space(n_items, widest, h.shape[1])
-        stamp, last, top = 0, -1, 0.0
-        for b in range(c * n_rows // n_chunks, (c + 1) * n_rows // n_chunks):
-            source = rows.source[b]
-            fresh = stamp == 0 or rows.list[b] != rows.list[b - 1]
-            if fresh:
-                stamp += 1
-                which = rows.list[b]
-                lo, hi = rows.lists_indptr[which], rows.lists_indptr[which + 1]
-                mark_list(space.mark, stamp, rows.lists_indices, lo, hi)
-            if fresh or source != last:
-                allow(hop, source, space.mark, stamp, space.ok)
-                make_query(h, rows.user[b], hop.source_offset + source, slope, space)
-                top = attend(h, hop, source, uniform, space)
-                last = source
-            n = hop.indptr[source + 1] - hop.indptr[source]
-            skip = place(hop, source, rows.current[b]) if len(hop.onward_indptr) == 1 else -1
-            if skip >= 0 and not space.ok[skip]:
-                skip = -1
-            own_top, rest, shared = normaliser(space, n, skip, top)
-            if rest <= 0.0:
-                continue
-            if greedy:
-                j = pick_best(space, n, skip)
-            elif shared:
-                j = pick(space, n, skip, noise[b] * rest)
-            else:
-                j = pick_slowly(space, n, skip, own_top, noise[b] * rest)
-            choice[b] = hop.indices[hop.indptr[source] + j]
-            log_p[b] = space.score[j] - own_top - np.log(rest)
-    return choice, log_p

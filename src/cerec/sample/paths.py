@@ -17,8 +17,9 @@ from torch import Tensor
 
 from cerec.graph.ckg import Ckg
 from cerec.ragged import Ragged
+from cerec.sample.draw import draw
 from cerec.sample.gradient import BUFFERS, push_back
-from cerec.sample.kernels import Hop, Rows, draw
+from cerec.sample.kernels import Hop, Rows
 
 _CHUNK_ROWS, _MOST_CHUNKS = 128, 64
 
@@ -157,7 +158,7 @@ class PathSampler:
             self.uniform[step],
             noise[order],
             rng is None,
-            chunks,
+            self._bounds(step, rows, chunks),
         )
         choice, log_p = np.full(len(user), -1, np.int32), np.zeros(len(user))
         choice[order], log_p[order] = picked, p
@@ -166,10 +167,22 @@ class PathSampler:
     def _order(
         self, step: int, where: NDArray[np.int32], source: NDArray[np.int32]
     ) -> NDArray[np.int64]:
-        """Walks that take the hop, sorted by (list, source)."""
+        """Walks that take the hop, by (list, item) at an item, by (attribute, list) behind.
+
+        Users of one attribute share the products of its many items; at items lists are longer.
+        """
         going = np.flatnonzero(source >= 0)
-        key = where[going].astype(np.int64) * len(self.hops[step].indptr) + source[going]
-        return going[np.argsort(key, kind="stable")]
+        keys = (source[going], where[going])
+        return going[np.lexsort(keys if step == 0 else keys[::-1])]
+
+    def _bounds(self, step: int, rows: Rows, chunks: int) -> NDArray[np.int64]:
+        """Where to cut the rows into chunks of about the same work."""
+        counts = np.diff(self.hops[step].indptr)[rows.source]
+        first = np.ones(len(counts), np.bool_)
+        first[1:] = (np.diff(rows.source) != 0) | (np.diff(rows.list) != 0)
+        work = np.cumsum(np.where(first, counts, 0) + 1)
+        share = np.arange(1, chunks) * (work[-1] / chunks if len(work) else 0.0)
+        return np.concatenate([[0], np.searchsorted(work, share), [len(work)]]).astype(np.int64)
 
     def log_prob(self, h: Tensor, walks: Walks, lists: Ragged) -> Tensor:
         """(T, B) log-probabilities of drawn walks, `walks.log_p` with gradients to `h` (N, d)."""
@@ -197,6 +210,7 @@ class PathSampler:
                     self.slope,
                     target[order],
                     weight[t][order],
+                    self._bounds(step, rows, BUFFERS),
                     buffers,
                 )
         return np.asarray(buffers.sum(axis=0))
