@@ -54,16 +54,15 @@ LITERAL = SignalConfig(negatives="uniform", counterfactuals="literal", chooser="
 IMAGINED = SignalConfig(negatives="dns", counterfactuals="imagined", chooser="agent")
 HALF_WALK = Mixture([(0.5, Walk()), (0.5, Uniform())])
 HALF_DNS = Mixture([(0.5, Walk()), (0.5, DNS(4))])
+ONE_STEP = "attributes / DNS 4 + imagined by need, random"
+DEFAULT_STEPS = SignalConfig().swap_steps
+DEFAULT = f"{ONE_STEP}, T = {DEFAULT_STEPS}"
 METHODS: dict[str, Method] = {
     "attributes / uniform": Method("attributes", Uniform()),
     "attributes / DNS 4": Method("attributes", DNS(4)),
     "attributes / DNS 4 + imagined, random": Method("attributes", DNS(4), swaps=RandomSwaps()),
-    "attributes / DNS 4 + imagined by need, random": Method(
-        "attributes", DNS(4), swaps=RandomSwaps(), known=10
-    ),
-    "attributes / DNS 4 + imagined by need, far": Method(
-        "attributes", DNS(4), swaps=RandomSwaps(walks=16), known=10
-    ),
+    ONE_STEP: Method("attributes", DNS(4), swaps=RandomSwaps(), known=10),
+    DEFAULT: Method("attributes", DNS(4), swaps=RandomSwaps(DEFAULT_STEPS), known=10),
     "attributes / walk (the paper's form)": Method("attributes", Walk()),
     "attributes / half walk, half uniform": Method("attributes", HALF_WALK),
     "attributes / half walk, half DNS 4": Method("attributes", HALF_DNS),
@@ -76,24 +75,24 @@ METHODS: dict[str, Method] = {
     "attributes / DNS 16": Method("attributes", DNS(16)),
     "id / DNS 16": Method("id", DNS(16)),
 }
-DEFAULT = "attributes / DNS 4 + imagined by need, random"
 LITERAL_ROW = "attributes / walk (the paper's form)"
-SWAPPED = Method("attributes", DNS(4), known=10, agent=IMAGINED, warmup=10, like=DEFAULT)
+SWAPPED = Method("attributes", DNS(4), known=10, agent=IMAGINED, warmup=10, like=ONE_STEP)
 WALKED = Method("attributes", Walk(), agent=LITERAL, warmup=10, like=LITERAL_ROW)
 METHODS |= {
     "attributes / DNS 4 + imagined by need, learned": SWAPPED,
     "attributes / learned walk (the paper's form)": WALKED,
     "attributes / DNS 4 + imagined by need, random, after 10 epochs of uniform": Method(
-        "attributes", DNS(4), swaps=RandomSwaps(), known=10, warmup=10, like=DEFAULT
+        "attributes", DNS(4), swaps=RandomSwaps(), known=10, warmup=10, like=ONE_STEP
     ),
     "attributes / walk, after 10 epochs of uniform": Method(
         "attributes", Walk(), warmup=10, like=LITERAL_ROW
     ),
 }
 for _steps in range(2, 6):
-    METHODS[f"attributes / DNS 4 + imagined by need, random, T = {_steps}"] = Method(
-        "attributes", DNS(4), swaps=RandomSwaps(steps=_steps), known=10, like=DEFAULT
-    )
+    if _steps != DEFAULT_STEPS:
+        METHODS[f"{ONE_STEP}, T = {_steps}"] = Method(
+            "attributes", DNS(4), swaps=RandomSwaps(steps=_steps), known=10, like=DEFAULT
+        )
     METHODS[f"attributes / walk, T = {_steps}"] = Method(
         "attributes", Walk(steps=_steps), like=LITERAL_ROW
     )
@@ -147,6 +146,6 @@ SETS: dict[str, Set] = {
         ((0.1, 0.01), (0.1, 0.02)),
         8192,
         FitConfig(epochs=100, every=10, patience=2),
-        FitConfig(epochs=100, every=10, patience=2),
+        FitConfig(epochs=400, every=10, patience=3),
     ),
 }

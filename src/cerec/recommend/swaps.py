@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.errors import ConfigError
-from cerec.recommend.base import Context, Rows, Vectors
+from cerec.recommend.base import Context, Rows
 from cerec.recommend.draws import below, fresh_state, holds, walk
 
 _TRIES = 8  # walks, and gained values per walk, before a pair goes without a swap
-_SHORTEST = np.float32(1e-12)  # length of a vector that has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,38 +20,18 @@ class RandomSwaps:
     """One value of the item replaced by one, of the same relation, of an item a walk leads to."""
 
     steps: int = 1
-    walks: int = 1
-    """Of so many walks, the one that ends at the item least like the liked one, and not at one
-    that the user knows; 1: any."""
     list_length: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("steps", "walks"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"RandomSwaps needs {name} of at least 1")
+        if self.steps < 1:
+            raise ConfigError(f"RandomSwaps needs at least 1 step, got {self.steps}")
 
     def draw(
         self, user: Rows, item: Rows, context: Context, rng: np.random.Generator
     ) -> tuple[Rows, Rows]:
         """See `SwapSampler.draw`; (-1, -1) for items that share no value with others."""
+        del user
         facts = context.facts
-        if self.walks > 1:
-            long = np.linalg.norm(context.item, axis=1, keepdims=True)
-            return _far_swaps(
-                user,
-                item,
-                facts.of_item.indptr,
-                facts.of_item.indices,
-                facts.holders.indptr,
-                facts.holders.indices,
-                facts.relation,
-                context.known.indptr,
-                context.known.indices,
-                context.item / np.maximum(long, _SHORTEST),
-                self.steps,
-                self.walks,
-                fresh_state(rng),
-            )
         return _random_swaps(
             item,
             facts.of_item.indptr,
@@ -119,41 +98,4 @@ def _random_swaps(
             lost[p], gained[p] = swap_toward(state, item[p], other, indptr, indices, relation)
             if lost[p] >= 0:
                 break
-    return lost, gained
-
-
-@numba.njit(cache=True, error_model="numpy", nogil=True)
-def _far_swaps(
-    user: Rows,
-    item: Rows,
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    holder_indptr: NDArray[np.int64],
-    holders: NDArray[np.int32],
-    relation: NDArray[np.int32],
-    known_indptr: NDArray[np.int64],
-    known: NDArray[np.int32],
-    direction: Vectors,
-    steps: int,
-    walks: int,
-    state: NDArray[np.uint64],
-) -> tuple[Rows, Rows]:
-    """Swaps toward the end of a walk with the least cosine; `direction` has rows of length 1."""
-    lost = np.full(len(item), -1, np.int32)
-    gained = np.full(len(item), -1, np.int32)
-    for p in range(len(item)):
-        far, least = -1, np.inf
-        for _ in range(walks):
-            other = walk(state, item[p], steps, indptr, indices, holder_indptr, holders)
-            if other < 0:
-                break
-            if holds(known_indptr, known, user[p], other):
-                continue
-            cosine = 0.0
-            for k in range(direction.shape[1]):
-                cosine += direction[item[p], k] * direction[other, k]
-            if cosine < least:
-                far, least = other, cosine
-        if far >= 0:
-            lost[p], gained[p] = swap_toward(state, item[p], far, indptr, indices, relation)
     return lost, gained

@@ -58,17 +58,16 @@ class SignalConfig:
     """Who chooses counterfactuals: the learned agent, or a uniform walk, which is many times
     cheaper and about as good on most data (docs/results/helps.md). The agent that explains learns
     in either case, on the finished recommender."""
-    swap_walks: int = 1
-    """Of so many uniform walks, the one that ends at the item least like the liked one chooses what
-    is imagined; 1: any. Only where `chooser` is `random`. 16 is far better on Amazon Beauty, where
-    users know few items and items have many values, and worse than 1 on Last-FM."""
+    swap_steps: int = 3
+    """Steps of the uniform walk that chooses what is imagined, where `chooser` is `random`: the
+    longer, the less its end is like the liked item. Not the depth of the agent (`agent.depth`)."""
     share: float = 0.5
     """Share of the pairs whose negative is counterfactual, for `mixture`."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.share <= 1.0:
             raise ConfigError(f"signals.share must be between 0 and 1, got {self.share}")
-        for name in ("dns_candidates", "swap_walks"):
+        for name in ("dns_candidates", "swap_steps"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"signals.{name} must be at least 1, got {getattr(self, name)}")
 
@@ -91,7 +90,7 @@ def signals(
     if config.counterfactuals == "none":
         return ordinary, None
     if config.counterfactuals == "imagined":
-        return ordinary, agent.swaps if agent else RandomSwaps(walks=config.swap_walks)
+        return ordinary, agent.swaps if agent else RandomSwaps(config.swap_steps)
     walked: NegativeSampler = agent.negatives if agent else Walk()
     if config.counterfactuals == "literal":
         return walked, None

@@ -15,7 +15,7 @@ from cerec.reproduce.text import percent, spread_text
 
 Found = Mapping[str, Results]
 _HELPS = {
-    "the default": "attributes--dns-4--imagined-by-need-random",
+    "the default": "attributes--dns-4--imagined-by-need-random-t--3",
     "DNS 4 alone": "attributes--dns-4",
     "uniform negatives": "attributes--uniform",
     "the paper's form": "attributes--walk-the-paper-s-form",
