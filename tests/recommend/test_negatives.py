@@ -145,3 +145,17 @@ def test_the_only_possible_swap_is_found() -> None:
     lost, gained = RandomSwaps().draw(rows, rows, at, np.random.default_rng(0))
     assert list(lost) == [1, 2, -1]
     assert list(gained) == [2, 1, -1]
+
+
+def test_a_longer_walk_takes_values_of_items_farther_away() -> None:
+    # 0 and 1 share value 0, 1 and 2 share value 1; values 2, 3, 4 are those of relation 1
+    world = facts([[0, 2], [0, 1, 3], [1, 4]], [0, 0, 1, 1, 1])
+    vectors = np.zeros((3, 1), np.float32)
+    at = Context(ragged([0]), world, vectors[:1], vectors, np.empty((1, 0), np.int32))
+    rows = np.zeros(300, np.int32)
+    near = RandomSwaps(1).draw(rows, rows, at, np.random.default_rng(0))
+    far = RandomSwaps(2).draw(rows, rows, at, np.random.default_rng(0))
+    assert set(zip(*map(list, near), strict=True)) == {(2, 3)}  # 1 has all that 0 has of relation 0
+    some = far[0] >= 0  # the others came back to 0 each time
+    assert some.mean() > 0.9
+    assert set(zip(far[0][some], far[1][some], strict=True)) == {(0, 1), (2, 4)}

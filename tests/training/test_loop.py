@@ -14,9 +14,10 @@ from cerec.errors import ConfigError
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.scorer import Scorer
+from cerec.recommend.swaps import RandomSwaps
 from cerec.training.interrupts import stoppable
 from cerec.training.loop import TrainConfig, Trainer
-from cerec.training.signals import SignalConfig
+from cerec.training.signals import SignalConfig, plain, signals
 
 TRAIN = Ragged(np.array([0, 2, 3]), np.array([0, 1, 2], np.int32))
 
@@ -208,3 +209,12 @@ def test_settings_are_checked() -> None:
             TrainConfig(**bad)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="share"):
         SignalConfig(share=2.0)
+    with pytest.raises(ConfigError, match="swap_steps"):
+        SignalConfig(swap_steps=0)
+
+
+def test_a_uniform_walk_of_the_asked_length_chooses_what_is_imagined() -> None:
+    for config, steps in ((SignalConfig(), 3), (SignalConfig(swap_steps=5), 5)):
+        negatives, swaps = signals(config, None, plain(config))
+        assert negatives == plain(config)
+        assert swaps == RandomSwaps(steps)
