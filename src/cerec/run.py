@@ -26,14 +26,13 @@ from cerec.recommend.scorer import Scorer, rank_of, top_k
 from cerec.runfolder import (
     FORMAT,
     read_facts,
-    read_history,
     read_split,
     scorer_arrays,
     scorer_from,
     split_arrays,
     versions,
-    write_history,
 )
+from cerec.training.history import read_history, write_history
 
 
 @dataclass(frozen=True, slots=True)

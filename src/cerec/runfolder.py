@@ -10,9 +10,8 @@ history.csv        one line per epoch
 
 from __future__ import annotations
 
-import csv
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 from cerec import __version__
 from cerec.data.split import Split
 from cerec.errors import RunError
-from cerec.files import read_arrays, read_json, replacing, write_arrays
+from cerec.files import read_arrays, read_json, write_arrays
 from cerec.ragged import Ragged
 from cerec.recommend.scorer import Scorer
 
@@ -96,34 +95,6 @@ def scorer_from(
     return scorer
 
 
-def write_history(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """History rows as CSV; a figure a row lacks is left empty."""
-    first = ("phase", "epoch", "seconds")
-    found = dict.fromkeys(name for row in rows for name in row)
-    columns = [*(n for n in first if n in found), *(n for n in found if n not in first)]
-    with replacing(path) as target, target.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, restval="")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def read_history(path: Path) -> list[dict[str, Any]]:
-    """The rows of a history; numbers as numbers, empty figures left out."""
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return [{k: _number(v) for k, v in row.items() if v} for row in csv.DictReader(file)]
-
-
-def _number(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
 def read_facts(folder: Path) -> dict[str, Any]:
     """`run.json`, checked: a clear line when the folder is not a finished run."""
     if folder.is_file():
@@ -155,12 +126,10 @@ __all__ = [
     "FORMAT",
     "read_arrays",
     "read_facts",
-    "read_history",
     "read_split",
     "scorer_arrays",
     "scorer_from",
     "split_arrays",
     "versions",
     "write_arrays",
-    "write_history",
 ]

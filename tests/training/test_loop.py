@@ -15,6 +15,7 @@ from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.swaps import RandomSwaps
+from cerec.training.history import read_history
 from cerec.training.interrupts import stoppable
 from cerec.training.loop import TrainConfig, Trainer
 from cerec.training.signals import SignalConfig, plain, signals
@@ -185,6 +186,7 @@ def test_a_signal_ends_the_epoch_and_leaves_a_checkpoint(
     assert job.progress.epoch == 6  # the epoch at hand was finished
     assert model.epochs == 4  # and the best state is in place
     assert signal.getsignal(number) is before
+    assert read_history(tmp_path / "history.csv") == job.progress.history  # to look at meanwhile
     again = trainer(Counter(peak=4), None, tmp_path, patience=9)
     whole = trainer(Counter(peak=4), None, patience=9)
     assert again.resume()

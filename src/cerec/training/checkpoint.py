@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cerec.errors import RunError
 from cerec.files import read_arrays, read_json, replacing, write_arrays, write_json
+from cerec.training.history import write_history
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -35,6 +36,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
             new / "counters.json",
             {"groups": list(checkpoint.arrays), "counters": checkpoint.counters},
         )
+        write_history(new / "history.csv", checkpoint.counters.get("history", []))  # to look at
 
 
 def read_checkpoint(folder: Path) -> Checkpoint | None:
