@@ -42,6 +42,7 @@ reproduce: $(VENV)/.base
 
 pages: $(VENV)/.base
 	@$(BIN)/python experiments/helps.py --data . --table
+	@$(BIN)/python experiments/quoted.py
 	@$(BIN)/cerec reproduce table1,depth,reward,cases,ablations,flips --render-only --out docs/results
 
 test: $(VENV)/.test
@@ -79,3 +80,4 @@ cover: $(VENV)/.test
 
 clean:
 	@rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find src -name '*.nb[ic]' -delete

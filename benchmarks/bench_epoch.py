@@ -24,6 +24,7 @@ from cerec.recommend.bpr import PairFactorisation
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.negatives import DNS, Uniform
 from cerec.recommend.swaps import RandomSwaps
+from cerec.training.signals import SignalConfig
 
 SHAPES = {  # users, items, pairs, values, facts
     "ml-1m": (6_039, 3_171, 600_000, 7_510, 75_000),
@@ -88,7 +89,7 @@ def main() -> None:
         "attributes, uniform": lambda: aware.epoch(user, item, Uniform(), rng=rng),
         "attributes, DNS(4)": lambda: aware.epoch(user, item, DNS(4), rng=rng),
         "attributes, DNS(4), imagined items": lambda: aware.epoch(
-            user, item, DNS(4), rng=rng, swaps=RandomSwaps()
+            user, item, DNS(4), rng=rng, swaps=RandomSwaps(SignalConfig().swap_steps)
         ),
     }
     for run in cases.values():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import cerec
 from cerec.data.synthetic import make_world
 from cerec.pipeline import train
 from cerec.run import Run
@@ -17,6 +18,21 @@ settings.register_profile(
     "cerec", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("cerec")
+
+
+def pytest_configure() -> None:
+    """Drop compiled kernels older than any kernel's source.
+
+    Numba looks only at the file a kernel stands in, not at those of the functions it calls.
+    """
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    source = Path(cerec.__file__).parent
+    kernels = [p for p in source.rglob("*.py") if "numba.njit" in p.read_text(encoding="utf-8")]
+    newest = max(p.stat().st_mtime for p in kernels)
+    for compiled in source.rglob("*.nbi"):
+        if compiled.stat().st_mtime < newest:
+            compiled.unlink()
 
 
 @pytest.fixture(scope="session")

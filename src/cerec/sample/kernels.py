@@ -147,7 +147,7 @@ def score_neighbours(h: Float, hop: Hop, source: int, space: Space) -> None:
         score[j] = s
 
 
-@numba.njit(cache=True, error_model="numpy", nogil=True)
+@numba.njit(cache=True, error_model="numpy", nogil=True, fastmath=False)
 def _weights(score: Float, ok: NDArray[np.bool_], top: float, weight: Float) -> None:
     """exp(score - top), 0 where not allowed; to two units in the last place of a float32.
 
