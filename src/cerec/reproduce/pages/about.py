@@ -12,7 +12,7 @@ from cerec.reproduce.text import Block, Grid, Page
 INTRO = (
     "Every number on these pages was written by a command of the repository from files that stand "
     "beside the page, with seed, split, spread and sample size. Settings are chosen on validation; "
-    "test is looked at once. A method that loses is shown losing."
+    "test is looked at once per model and decides nothing. A method that loses is shown losing."
 )
 
 
