@@ -155,7 +155,8 @@ def co_train(
         # the trainer stops by the number of that name: hand it the one all rows are stopped by
         validate=lambda scorer: {"ndcg@20": validation(world, (scorer.user, scorer.item))},
     )
-    trainer.run()
+    if not trainer.run():
+        raise SystemExit("stopped; the command goes on from the files that are there")
     return trainer.progress.stopper.best_epoch, trainer.progress.stopper.best
 
 
