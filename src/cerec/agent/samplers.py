@@ -89,9 +89,12 @@ def _any_swap(
 ) -> tuple[Rows, Rows]:
     lost = np.full(len(item), -1, np.int32)
     gained = np.full(len(item), -1, np.int32)
+    seen = np.full(len(relation), -1, np.int64)
     for p in range(len(item)):
         if other[p] >= 0:
-            lost[p], gained[p] = swap_toward(state, item[p], other[p], indptr, indices, relation)
+            lost[p], gained[p] = swap_toward(
+                state, item[p], other[p], indptr, indices, relation, seen, p
+            )
     return lost, gained
 
 

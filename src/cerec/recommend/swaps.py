@@ -52,13 +52,18 @@ def swap_toward(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     relation: NDArray[np.int32],
+    seen: NDArray[np.int64],
+    stamp: int,
 ) -> tuple[int, int]:
     """(lost, gained): a value of `item` alone and one of `other` alone, of one relation.
 
     The gained value is uniform over what only `other` has, as far as the item has something of
-    that relation to lose for it; (-1, -1) when no draw finds a pair.
+    that relation to lose for it; (-1, -1) when no draw finds a pair. `seen` is scratch, one entry
+    per value, none of them equal to `stamp` yet: the values of `other` are noted there.
     """
     first, n = indptr[other], indptr[other + 1] - indptr[other]
+    for at in range(first, first + n):
+        seen[indices[at]] = stamp
     for _ in range(_TRIES if n > 0 else 0):
         gained = indices[first + below(state, n)]
         if holds(indptr, indices, item, gained):
@@ -67,7 +72,7 @@ def swap_toward(
         lost = -1
         for at in range(indptr[item], indptr[item + 1]):
             value = indices[at]
-            if relation[value] != relation[gained] or holds(indptr, indices, other, value):
+            if seen[value] == stamp or relation[value] != relation[gained]:
                 continue
             count += 1  # keeps each candidate with probability 1 / count: uniform over all
             if below(state, count) == 0:
@@ -90,12 +95,17 @@ def _random_swaps(
 ) -> tuple[Rows, Rows]:
     lost = np.full(len(item), -1, np.int32)
     gained = np.full(len(item), -1, np.int32)
+    seen = np.full(len(relation), -1, np.int64)
+    stamp = 0
     for p in range(len(item)):
         for _ in range(_TRIES):
             other = walk(state, item[p], steps, indptr, indices, holder_indptr, holders)
             if other < 0:
                 break
-            lost[p], gained[p] = swap_toward(state, item[p], other, indptr, indices, relation)
+            stamp += 1
+            lost[p], gained[p] = swap_toward(
+                state, item[p], other, indptr, indices, relation, seen, stamp
+            )
             if lost[p] >= 0:
                 break
     return lost, gained
