@@ -49,6 +49,24 @@ def test_data_is_described_kept_and_rendered(
     assert path.read_bytes() == before
 
 
+def test_a_cell_made_with_another_default_is_named_and_computed_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cerec("reproduce", "table1", "--quick", "--out", tmp_path) == 0
+    path = tmp_path / "data" / "data" / "small" / "data.0.json"
+    fresh = json.loads(path.read_text())
+    assert set(fresh["about"]["run"]) == {"filters", "split"}
+    assert "earlier defaults" not in (tmp_path / "data.md").read_text()
+    fresh["about"]["run"]["filters"]["min_entity"] = 77
+    path.write_text(json.dumps(fresh))
+    assert cerec("reproduce", "table1", "--quick", "--render-only", "--out", tmp_path) == 0
+    assert "- data, small, 1 cell: `filters.min_entity`" in (tmp_path / "data.md").read_text()
+    capsys.readouterr()
+    assert cerec("reproduce", "table1", "--quick", "--out", tmp_path) == 0
+    assert "table1: 1 cells computed" in capsys.readouterr().err
+    assert json.loads(path.read_text())["about"]["run"]["filters"]["min_entity"] != 77
+
+
 def test_a_page_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cerec("reproduce", "depth", "--quick", "--render-only", "--out", tmp_path) == 0
     assert "15 cells are missing" in capsys.readouterr().err

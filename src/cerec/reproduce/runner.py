@@ -84,11 +84,12 @@ def run_experiment(
 
 
 def kept(library: Library, folder: Path, experiment: Experiment, cell: Cell) -> bool:
-    """Whether the result of a cell is there and was made from this data."""
+    """Whether the result of a cell is there, made from this data with today's settings."""
     result = read_result(folder, experiment, cell)
     if result is None or not result.about:  # what another command made is kept as it is
         return result is not None
-    return bool(result.about["data"]["fingerprint"] == library.parted(cell).fingerprint)
+    same = result.about["data"]["fingerprint"] == library.parted(cell).fingerprint
+    return bool(same and not result.changed)
 
 
 def run_cell(

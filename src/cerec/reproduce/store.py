@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from cerec.config import differences, to_table
 from cerec.files import read_json, write_json
 from cerec.reproduce.plan import WHOLE, Cell, Experiment, Table
 from cerec.runfolder import versions
@@ -21,7 +22,13 @@ class Result:
     cell: Cell
     found: Table
     about: Table
-    """Provenance: command, commit, versions, seed, data, time, seconds."""
+    """Provenance: command, commit, versions, seed, data, time, seconds, all settings of the run."""
+
+    @property
+    def changed(self) -> list[str]:
+        """`section.key` settings that are others now: defaults changed since it was computed."""
+        was = self.about.get("run")
+        return [] if was is None else differences(was, run_table(self.cell))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +86,15 @@ def write_result(folder: Path, experiment: Experiment, result: Result) -> Path:
     return path
 
 
+def run_table(cell: Cell) -> Table:
+    """All settings that a cell depends on, defaults included."""
+    table = to_table(cell.config)
+    return {k: table[k] for k in ("filters", "split")} if cell.kind == "data" else table
+
+
 def provenance(cell: Cell, data: Any, command: Sequence[str], seconds: float) -> Table:
     """Where a result comes from; `data` is the data set it was measured on."""
-    return {
+    about = {
         "command": " ".join(command),
         "commit": commit(),
         "versions": versions(),
@@ -90,6 +103,8 @@ def provenance(cell: Cell, data: Any, command: Sequence[str], seconds: float) ->
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 1),
     }
+    # whole sets are measured by systems with settings of their own, written in their results
+    return about if cell.kind in WHOLE else {**about, "run": run_table(cell)}
 
 
 def commit() -> str | None:

@@ -12,10 +12,11 @@ from cerec.reproduce.pages.parts import by_variant, title_of
 from cerec.reproduce.plan import Table
 from cerec.reproduce.store import Result, Results
 from cerec.reproduce.text import percent, spread_text
+from cerec.training.signals import SignalConfig
 
 Found = Mapping[str, Results]
 _HELPS = {
-    "the default": "attributes--dns-4--imagined-by-need-random-t--3",
+    "the default": f"attributes--dns-4--imagined-by-need-random-t--{SignalConfig().swap_steps}",
     "DNS 4 alone": "attributes--dns-4",
     "uniform negatives": "attributes--uniform",
     "the paper's form": "attributes--walk-the-paper-s-form",

@@ -46,6 +46,12 @@ def closing(results: Results) -> list[Block]:
     if results.missing:
         lines = [f"- {text}" for text in _grouped(results.missing)]
         blocks += ["## What is missing", "\n".join(["Not computed:", "", *lines])]
+    if lines := _outdated(results.done):
+        text = (
+            "These settings had other defaults when the cells were computed (not every cell makes "
+            "use of them):"
+        )
+        blocks += ["## Made with earlier defaults", "\n".join([text, "", *lines])]
     blocks += ["## Where this comes from", _source(results)]
     return blocks
 
@@ -64,6 +70,19 @@ def _grouped(cells: Iterable[Cell]) -> list[str]:
         ]
         out.append(f"{part}, {name}: {'; '.join(texts)}")
     return out
+
+
+def _outdated(done: Iterable[Result]) -> list[str]:
+    """One line per part and set of settings that changed since."""
+    groups: dict[tuple[str, ...], int] = {}
+    for result in done:
+        if changed := result.changed:
+            key = (result.cell.part, result.cell.set, *(f"`{name}`" for name in changed))
+            groups[key] = groups.get(key, 0) + 1
+    return [
+        f"- {part}, {name}, {count} {'cell' if count == 1 else 'cells'}: {', '.join(settings)}"
+        for (part, name, *settings), count in groups.items()
+    ]
 
 
 def _source(results: Results) -> str:
