@@ -214,7 +214,8 @@ def differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     for name in dict.fromkeys([*left, *right]):
         one, other = left.get(name), right.get(name)
         if isinstance(one, Mapping) or isinstance(other, Mapping):
-            out += [f"{name}.{key}" for key in differences(one or {}, other or {})]
+            tables = (side if isinstance(side, Mapping) else {} for side in (one, other))
+            out += [f"{name}.{key}" for key in differences(*tables)]
         elif one != other:
             out.append(name)
     return out

@@ -79,6 +79,18 @@ def test_every_contender_fits_settings_of_its_space(
     assert cell.peak_mb > 10
 
 
+def test_a_changed_default_is_another_cell(
+    world: tuple[Dataset, Split], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = Grid(*world, plan(models=("bpr",), trials=1, seeds=1), tmp_path)
+    (before,) = grid.run()
+    assert grid.run() == [before]
+    other = dataclasses.make_dataclass("Other", [("dim", int, dataclasses.field(default=99))])
+    changed = dataclasses.replace(contender("bpr"), configs=(other,))
+    monkeypatch.setattr("cerec.evaluate.compare.grid.contender", lambda name: changed)
+    assert grid.run()[0].key != before.key
+
+
 def test_cells_of_a_grid(world: tuple[Dataset, Split], tmp_path: Path) -> None:
     told = []
     grid = Grid(*world, plan(), tmp_path, lambda cell, known: told.append((cell, known)))

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from cerec.cli.main import main
-from cerec.reproduce.plan import EXPERIMENTS
+from cerec.reproduce.jobs import Job
+from cerec.reproduce.plan import EXPERIMENTS, read_experiment
+from cerec.reproduce.store import Result, run_table
+from cerec.reproduce.worlds import Library
 
 WORLD = "world = { users = 40, items = 60, interactions = 1000 }"
 
@@ -60,11 +65,52 @@ def test_a_cell_made_with_another_default_is_named_and_computed_again(
     fresh["about"]["run"]["filters"]["min_entity"] = 77
     path.write_text(json.dumps(fresh))
     assert cerec("reproduce", "table1", "--quick", "--render-only", "--out", tmp_path) == 0
-    assert "- data, small, 1 cell: `filters.min_entity`" in (tmp_path / "data.md").read_text()
+    assert (
+        "- `filters.min_entity` 77 → 0: data, small: seed 0" in (tmp_path / "data.md").read_text()
+    )
     capsys.readouterr()
     assert cerec("reproduce", "table1", "--quick", "--out", tmp_path) == 0
     assert "table1: 1 cells computed" in capsys.readouterr().err
     assert json.loads(path.read_text())["about"]["run"]["filters"]["min_entity"] != 77
+
+
+def test_a_training_begun_with_another_default_is_not_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = []
+
+    def trained(data: object, config: object, *, out: Path, **rest: object) -> SimpleNamespace:
+        folders.append(out)
+        return SimpleNamespace(meta={"finished": True})
+
+    monkeypatch.setattr("cerec.reproduce.jobs.train", trained)
+    experiment = read_experiment("depth", quick=True)
+    library = Library(dict(experiment.sets), None)
+    cell = experiment.cells()[0]
+    job = Job(cell, library, tmp_path, tmp_path, print)
+    job.trained(agent=False, keep=True)
+    job.trained(agent=False, keep=True)
+    now = replace(cell.config, signals=replace(cell.config.signals, swap_steps=5))
+    monkeypatch.setattr("cerec.reproduce.plan.run_config", lambda settings: now)
+    job.trained(agent=False, keep=True)
+    assert folders[0] == folders[1] != folders[2]
+
+
+def test_a_result_tells_which_settings_were_others() -> None:
+    cell = read_experiment("depth", quick=True).cells()[0]
+    about = {"run": run_table(cell)}
+    assert Result(cell, {}, about).changed == {}
+    assert Result(cell, {}, {}).changed == {}  # made by another command
+    about["run"]["signals"]["swap_steps"] = 1
+    about["run"]["recommender"]["gone"] = True
+    del about["run"]["agent"]["depth"]
+    assert Result(cell, {}, about).changed == {
+        "recommender.gone": (True, None),
+        "signals.swap_steps": (1, cell.config.signals.swap_steps),
+        "agent.depth": (None, 1),
+    }
+    about["run"]["agent"] = "a word"  # the section was a setting once
+    assert ("agent.gamma") in Result(cell, {}, about).changed
 
 
 def test_a_page_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,8 +49,8 @@ def reproduce(
 ) -> None:
     """Make the paper's tables and figures; results are kept as files.
 
-    A run that was stopped goes on with the same command; what is there is not run again. Pages say
-    what is missing.
+    A run that was stopped goes on with the same command; what is there, made with today's settings,
+    is not run again. Pages say what is missing.
 
     Example: cerec reproduce all --quick
     """

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from cerec.config import to_table
 from cerec.data.dataset import Dataset
 from cerec.data.filters import FilterConfig
 from cerec.pipeline import train
@@ -45,11 +46,6 @@ class Job:
         Training leaves checkpoints in `work` and goes on from them after a kill. With `keep` the
         run stays there, for other cells with the same recommender.
         """
-        settings = {
-            name: value
-            for name, value in self.cell.settings.items()
-            if agent or not name.startswith(("agent.", "encoder."))
-        }
         config = replace(self.cell.config, filters=FilterConfig())
         if not agent:
             plain = type(config)()
@@ -59,8 +55,7 @@ class Job:
                 encoder=plain.encoder,
                 train=replace(config.train, agent_epochs=0),
             )
-            settings.pop("train.agent_epochs", None)
-        key = digest([self.data.fingerprint, settings, self.cell.seed, agent])
+        key = digest([self.data.fingerprint, to_table(config), self.cell.seed, agent])
         folder = self.work / f"{self.cell.set}-{key}"
         run = train(
             self.data, config, seed=self.cell.seed, out=folder, resume=True, on_row=self._row

@@ -56,7 +56,7 @@ def run_experiment(
     only: Sequence[str] = (),
     deadline: float = float("inf"),
 ) -> int:
-    """Compute every cell that is not there; how many were computed.
+    """Compute every cell that is not there or was made with other settings; how many were.
 
     `only` names the sets to run. After `deadline` (`time.monotonic()`) no cell begins.
     """
@@ -88,8 +88,9 @@ def kept(library: Library, folder: Path, experiment: Experiment, cell: Cell) -> 
     result = read_result(folder, experiment, cell)
     if result is None or not result.about:  # what another command made is kept as it is
         return result is not None
-    same = result.about["data"]["fingerprint"] == library.parted(cell).fingerprint
-    return bool(same and not result.changed)
+    if result.changed:
+        return False
+    return bool(result.about["data"]["fingerprint"] == library.parted(cell).fingerprint)
 
 
 def run_cell(

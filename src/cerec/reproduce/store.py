@@ -25,10 +25,15 @@ class Result:
     """Provenance: command, commit, versions, seed, data, time, seconds, all settings of the run."""
 
     @property
-    def changed(self) -> list[str]:
-        """`section.key` settings that are others now: defaults changed since it was computed."""
-        was = self.about.get("run")
-        return [] if was is None else differences(was, run_table(self.cell))
+    def changed(self) -> dict[str, tuple[Any, Any]]:
+        """`section.key` settings that were others when it was computed: what they were and are.
+
+        Empty too for what another command made, which keeps settings of its own.
+        """
+        now = run_table(self.cell)
+        was: Table = self.about.get("run", now)
+        names = differences(was, now)
+        return {name: (_setting(was, name), _setting(now, name)) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +94,22 @@ def write_result(folder: Path, experiment: Experiment, result: Result) -> Path:
 def run_table(cell: Cell) -> Table:
     """All settings that a cell depends on, defaults included."""
     table = to_table(cell.config)
-    return {k: table[k] for k in ("filters", "split")} if cell.kind == "data" else table
+    if cell.kind == "data":
+        return {section: table[section] for section in ("filters", "split")}
+    for name in ("checkpoint_seconds", "tensorboard"):  # these change no number
+        del table["train"][name]
+    return table
+
+
+def _setting(table: Table, name: str) -> Any:
+    section, _, key = name.partition(".")
+    found = table.get(section)
+    return found.get(key) if isinstance(found, dict) else found
 
 
 def provenance(cell: Cell, data: Any, command: Sequence[str], seconds: float) -> Table:
     """Where a result comes from; `data` is the data set it was measured on."""
-    about = {
+    return {
         "command": " ".join(command),
         "commit": commit(),
         "versions": versions(),
@@ -102,9 +117,8 @@ def provenance(cell: Cell, data: Any, command: Sequence[str], seconds: float) ->
         "data": {"name": data.name, "fingerprint": data.fingerprint},
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 1),
+        "run": run_table(cell),
     }
-    # whole sets are measured by systems with settings of their own, written in their results
-    return about if cell.kind in WHOLE else {**about, "run": run_table(cell)}
 
 
 def commit() -> str | None:

@@ -87,6 +87,8 @@ class Contender:
     seeded: bool = True
     """False when nothing is drawn at random: one seed tells all."""
     note: str = ""
+    configs: tuple[type, ...] = ()
+    """Dataclasses whose defaults hold where a trial sets nothing."""
 
 
 def settings(kind: type, params: Mapping[str, Any], where: str) -> Any:
@@ -116,7 +118,7 @@ def _system(system: System) -> Contender:
         config = settings(system.config, task.params, system.title)
         return _learn(task, system.make(config, task.material), Uniform())
 
-    return Contender(system.title, fit, note=system.note)
+    return Contender(system.title, fit, note=system.note, configs=(system.config,))
 
 
 def _own(title: str, fixed: Mapping[str, Any]) -> Contender:
@@ -129,7 +131,7 @@ def _own(title: str, fixed: Mapping[str, Any]) -> Contender:
         model = build(config, m.known, m.facts, seed=m.seed)
         return _learn(task, model, Uniform() if candidates == 1 else DNS(candidates))
 
-    return Contender(title, fit)
+    return Contender(title, fit, configs=(RecommenderConfig,))
 
 
 def _line(title: str, make: Callable[..., Scorer | ItemItem], *, seeded: bool = False) -> Contender:
@@ -167,7 +169,7 @@ def _cerec(title: str, fixed: Mapping[str, Any]) -> Contender:
         made = {part: settings(kind, tables[part], title) for part, kind in _PARTS.items()}
         return _co_train(task, made)
 
-    return Contender(title, fit)
+    return Contender(title, fit, configs=tuple(_PARTS.values()))
 
 
 def _co_train(task: Task, made: Mapping[str, Any]) -> Fitted:

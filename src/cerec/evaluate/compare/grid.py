@@ -161,6 +161,7 @@ class Grid:
         ks = self.plan.ks if kind == "seed" else ()
         depends = [_FORMAT, self._world, name, kind, params, seed, asdict(self.plan.fit), ks]
         depends.append(len(self._judges))
+        depends += [asdict(config()) for config in contender(name).configs]
         text = json.dumps(depends, sort_keys=True)
         key = f"{name}-{kind}-{seed}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
         path = self.folder / "cells" / f"{key}.json"

@@ -48,8 +48,8 @@ def closing(results: Results) -> list[Block]:
         blocks += ["## What is missing", "\n".join(["Not computed:", "", *lines])]
     if lines := _outdated(results.done):
         text = (
-            "These settings had other defaults when the cells were computed (not every cell makes "
-            "use of them):"
+            "These settings had other defaults when the cells were computed, or did not exist yet "
+            "(not every cell makes use of them):"
         )
         blocks += ["## Made with earlier defaults", "\n".join([text, "", *lines])]
     blocks += ["## Where this comes from", _source(results)]
@@ -73,16 +73,19 @@ def _grouped(cells: Iterable[Cell]) -> list[str]:
 
 
 def _outdated(done: Iterable[Result]) -> list[str]:
-    """One line per part and set of settings that changed since."""
-    groups: dict[tuple[str, ...], int] = {}
+    """The cells of each part and set that were made with the same other settings."""
+    groups: dict[str, list[Cell]] = {}
     for result in done:
         if changed := result.changed:
-            key = (result.cell.part, result.cell.set, *(f"`{name}`" for name in changed))
-            groups[key] = groups.get(key, 0) + 1
-    return [
-        f"- {part}, {name}, {count} {'cell' if count == 1 else 'cells'}: {', '.join(settings)}"
-        for (part, name, *settings), count in groups.items()
-    ]
+            texts = [
+                f"`{name}` {_value(was)} → {_value(now)}" for name, (was, now) in changed.items()
+            ]
+            groups.setdefault(", ".join(texts), []).append(result.cell)
+    return [f"- {text}: {cells}" for text in groups for cells in _grouped(groups[text])]
+
+
+def _value(value: Any) -> str:
+    return "none" if value is None else str(value)
 
 
 def _source(results: Results) -> str:
