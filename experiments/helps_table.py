@@ -13,13 +13,15 @@ from cerec.evaluate.statistics import compare, holm, spread
 
 METRICS = ("recall@20", "ndcg@20")
 RIVALS = ["attributes / uniform", "attributes / DNS 4", "attributes / DNS 16", "id / DNS 4", "ease"]
+ONE = "attributes / DNS 4 + imagined by need"
 LEARNED = {
-    "attributes / DNS 4 + imagined by need, learned": (
-        "attributes / DNS 4 + imagined by need, random"
+    f"{ONE}, learned": (f"{ONE}, random", f"{ONE}, random, after 10 epochs of uniform"),
+    "attributes / learned walk (the paper's form)": (
+        "attributes / walk (the paper's form)",
+        "attributes / walk, after 10 epochs of uniform",
     ),
-    "attributes / learned walk (the paper's form)": "attributes / walk (the paper's form)",
 }
-"""Rows in which the agent chooses, and the same with a uniform walk."""
+"""Rows in which the agent chooses, and the same with a uniform walk, without and with its start."""
 FIRST = (
     "attributes / DNS 4",
     "attributes / uniform",
@@ -64,12 +66,12 @@ def comparisons(folder: Path, cells: list[dict[str, Any]], ours: dict[str, Any])
 
 
 def learned(folder: Path, cells: list[dict[str, Any]]) -> dict[str, Any]:
-    """Each row in which the agent chooses against its like with a uniform walk."""
+    """Each row in which the agent chooses against its likes with a uniform walk."""
     named = {cell["name"]: cell for cell in cells}
     return {
-        name: comparisons(folder, [named[name], named[other]], named[name])
-        for name, other in LEARNED.items()
-        if name in named and other in named
+        name: comparisons(folder, [named[n] for n in others if n in named], named[name])
+        for name, others in LEARNED.items()
+        if name in named
     }
 
 
