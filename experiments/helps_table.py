@@ -7,17 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from helps_rows import LITERAL_ROW, ONE_STEP
 from quoted import filled
 
 from cerec.evaluate.statistics import compare, holm, spread
 
 METRICS = ("recall@20", "ndcg@20")
 RIVALS = ["attributes / uniform", "attributes / DNS 4", "attributes / DNS 16", "id / DNS 4", "ease"]
-ONE = "attributes / DNS 4 + imagined by need"
 LEARNED = {
-    f"{ONE}, learned": (f"{ONE}, random", f"{ONE}, random, after 10 epochs of uniform"),
+    "attributes / DNS 4 + imagined by need, learned": (
+        ONE_STEP,
+        f"{ONE_STEP}, after 10 epochs of uniform",
+    ),
     "attributes / learned walk (the paper's form)": (
-        "attributes / walk (the paper's form)",
+        LITERAL_ROW,
         "attributes / walk, after 10 epochs of uniform",
     ),
 }
@@ -25,7 +28,7 @@ LEARNED = {
 FIRST = (
     "attributes / DNS 4",
     "attributes / uniform",
-    "attributes / walk (the paper's form)",
+    LITERAL_ROW,
     "popularity",
     "ease",
 )

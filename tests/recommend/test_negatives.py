@@ -147,6 +147,28 @@ def test_the_only_possible_swap_is_found() -> None:
     assert list(gained) == [2, 1, -1]
 
 
+def test_every_possible_swap_and_no_other_is_drawn() -> None:
+    rows = [[0, 3, 4], [0, 1, 4, 5], [1, 2, 3, 5, 6], [2, 4, 6], [0, 6]]
+    world = facts(rows, [0, 0, 0, 1, 1, 1, 1])
+    vectors = np.zeros((5, 1), np.float32)
+    at = Context(ragged([0]), world, vectors[:1], vectors, np.empty((1, 0), np.int32))
+    possible = {
+        (i, a, b)
+        for i, mine in enumerate(rows)
+        for theirs in rows
+        if set(mine) & set(theirs)
+        for a in set(mine) - set(theirs)
+        for b in set(theirs) - set(mine)
+        if world.relation[a] == world.relation[b]
+    }
+    item = np.tile(np.arange(5, dtype=np.int32), 4000)  # neighbours in the batch differ
+    lost, gained = RandomSwaps().draw(np.zeros_like(item), item, at, np.random.default_rng(0))
+    found = lost >= 0
+    drawn = zip(item[found], lost[found], gained[found], strict=True)
+    assert {(int(i), int(a), int(b)) for i, a, b in drawn} == possible
+    assert found.mean() > 0.99
+
+
 def test_a_longer_walk_takes_values_of_items_farther_away() -> None:
     # 0 and 1 share value 0, 1 and 2 share value 1; values 2, 3, 4 are those of relation 1
     world = facts([[0, 2], [0, 1, 3], [1, 4]], [0, 0, 1, 1, 1])
