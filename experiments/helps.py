@@ -39,6 +39,7 @@ from cerec.recommend.models import build
 from cerec.recommend.negatives import Uniform
 from cerec.recommend.topk import top_k_all, top_k_matrix
 from cerec.rng import generator
+from cerec.training.checkpoint import drop_checkpoint
 from cerec.training.loop import TrainConfig, Trainer
 from cerec.training.recommender import FitConfig, fit_recommender
 from cerec.training.signals import SignalConfig
@@ -82,9 +83,18 @@ def validation(world: World, factors: tuple[np.ndarray, np.ndarray]) -> float:
 
 
 def learn(
-    world: World, method: Method, trial: tuple[float, float], seed: int, fit: FitConfig
+    world: World,
+    name: str,
+    method: Method,
+    trial: tuple[float, float],
+    seed: int,
+    fit: FitConfig,
+    cache: Path,
 ) -> tuple[Recommender, dict[str, Any]]:
-    """Learn one model until validation stops rising; the model, and what to keep of the way."""
+    """Learn one model until validation stops rising; the model, and what to keep of the way.
+
+    Co-training takes hours on a large set: killed, it goes on from its checkpoint in `cache`.
+    """
     settings = SETS[world.name]
     config = RecommenderConfig(
         model=method.model,  # type: ignore[arg-type]
@@ -97,8 +107,11 @@ def learn(
     )
     model = build(config, world.parts.train, world.facts, seed=seed)
     start = time.process_time()
+    before = 0.0
     if method.agent:
-        best = co_train(world, model, method, seed, fit)
+        begun = cache / world.name / f"{slug(name)}.{seed}.{trial[0]}.{trial[1]}.begun"
+        *best, before = co_train(world, model, method, seed, fit, begun)
+        drop_checkpoint(begun)
     else:
         train = world.parts.train
         for epoch in range(method.warmup):
@@ -113,7 +126,7 @@ def learn(
             rng=generator(seed, "helps/order"),
             swaps=method.swaps,
         )
-        best = found.best.epoch, found.best.score
+        best = [found.best.epoch, found.best.score]
     return model, {
         "learning_rate": trial[0],
         "l2": trial[1],
@@ -121,14 +134,14 @@ def learn(
         "validation": best[1],
         "epoch": best[0],
         "patience": fit.patience * fit.every,
-        "cpu_seconds": round(time.process_time() - start, 1),
+        "cpu_seconds": round(before + time.process_time() - start, 1),
     }
 
 
 def co_train(
-    world: World, model: Recommender, method: Method, seed: int, fit: FitConfig
-) -> tuple[int, float]:
-    """Learn with the agent, in turn; the best epoch and its validation number."""
+    world: World, model: Recommender, method: Method, seed: int, fit: FitConfig, begun: Path
+) -> tuple[int, float, float]:
+    """Learn with the agent, in turn; the best epoch, its number, and seconds before a kill."""
     graph = Ckg.build(world.data, world.parts.train)
     agent = WalkAgent(
         AgentConfig(depth=method.depth),
@@ -149,15 +162,19 @@ def co_train(
             warmup=method.warmup,
             agent_epochs=0,
             agent_every=AGENT_EVERY,
+            checkpoint_seconds=300.0,
         ),
         signals=method.agent or SignalConfig(),
         seed=seed,
         # the trainer stops by the number of that name: hand it the one all rows are stopped by
         validate=lambda scorer: {"ndcg@20": validation(world, (scorer.user, scorer.item))},
+        folder=begun,
     )
+    trainer.resume()
+    before = sum(float(row["seconds"]) for row in trainer.progress.history)
     if not trainer.run():
         raise SystemExit("stopped; the command goes on from the files that are there")
-    return trainer.progress.stopper.best_epoch, trainer.progress.stopper.best
+    return trainer.progress.stopper.best_epoch, trainer.progress.stopper.best, before
 
 
 def run_cell(
@@ -189,7 +206,7 @@ def run_cell(
             user, item = kept["user"], kept["item"]
         else:
             trial = setting["learning_rate"], setting["l2"]
-            model, row = learn(world, method, trial, seed, settings.fit)
+            model, row = learn(world, name, method, trial, seed, settings.fit, cache)
             user, item = model.factors()
         lists = top_k_all(user, item, world.both, 20)
         values = keep_users(world, lists, cache, f"{slug(name)}.{seed}")
@@ -211,7 +228,7 @@ def tune(
     for trial in () if method.like else SETS[world.name].trials[len(cell["trials"]) :]:
         if time.time() > deadline:
             return False
-        model, row = learn(world, method, trial, 0, SETS[world.name].trial)
+        model, row = learn(world, name, method, trial, 0, SETS[world.name].trial, cache)
         cell["trials"].append(row)
         if SETS[world.name].trial == SETS[world.name].fit:  # the winner is tested as it is
             user, item = model.factors()
