@@ -191,7 +191,7 @@ def write(results: Path, cache: Path, default: str, order: list[str], head: str)
         answers.append(answer(folder.name, cells, default))
         ahead += summary(folder.name, against, RIVALS)
         for row, gaps in against.get("learned", {}).items():
-            agents += summary(f"{folder.name} | {row}", gaps, [LEARNED[row]])
+            agents += summary(f"{folder.name} | {row}", gaps, list(LEARNED[row]))
     lines = [
         filled(head, results.parent).strip().replace("<!-- answers -->", "\n".join(answers)),
         "",

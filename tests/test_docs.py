@@ -28,3 +28,11 @@ def test_relative_links_resolve(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_table_is_empty(page: Path) -> None:
+    lines = [*page.read_text(encoding="utf-8").splitlines(), ""]
+    for n, line in enumerate(lines):
+        if re.fullmatch(r"\|(\s*:?-+:?\s*\|)+", line):
+            assert lines[n + 1].startswith("|"), f"{page.name}, line {n + 1}: a table without rows"
