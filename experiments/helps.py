@@ -5,7 +5,9 @@
 FOLDER holds the data sets; `--sets last-fm --seeds 1` adds the fourth. All of it takes many hours
 of a core. Every cell (set, method) is tuned by the same trials on validation with one seed, then
 learned anew with each seed; test is looked at once per seed. Finished cells are kept in
-docs/results/helps/ and not run again, numbers of users in --cache; `--table` only writes the page.
+docs/results/helps/ and not run again, with the numbers of every user in its folders `users`;
+`--table` only writes the page. `--again` learns finished seeds once more where the numbers of
+users are not there, and says how far it ends from what was written.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import helps_table
+import helps_users
 import numpy as np
 from helps_rows import DEFAULT, LINES, METHODS, SETS, Method
 
@@ -178,7 +181,14 @@ def co_train(
 
 
 def run_cell(
-    world: World, name: str, method: Method, seeds: int, cache: Path, deadline: float
+    world: World,
+    name: str,
+    method: Method,
+    seeds: int,
+    cache: Path,
+    deadline: float,
+    *,
+    again: bool = False,
 ) -> None:
     """Tune, then one model per seed; every finished step is written at once."""
     path = RESULTS / world.name / f"{slug(name)}.json"
@@ -193,26 +203,25 @@ def run_cell(
     if not tune(world, name, method, cell, cache, deadline):
         return
     settings = SETS[world.name]
-    best = max(cell["trials"], key=lambda row: row["validation"], default=None)
     setting = setting_of(RESULTS / world.name / f"{slug(method.like or name)}.json")
     setting["patience"] = settings.fit.patience * settings.fit.every
     cell["runs"] = [run for run in cell["runs"] if setting.items() <= run.items()]
-    for seed in range(len(cell["runs"]), seeds):
+    for seed in range(seeds):
+        if seed < len(cell["runs"]) and not (again and lacks_users(world, name, seed)):
+            continue
         if time.time() > deadline:
             return
-        if seed == 0 and best is not None and settings.trial == settings.fit:
-            row = dict(best)
-            kept = np.load(trial_file(cache, world, name, cell["trials"].index(best)))
-            user, item = kept["user"], kept["item"]
-        else:
-            trial = setting["learning_rate"], setting["l2"]
-            model, row = learn(world, name, method, trial, seed, settings.fit, cache)
-            user, item = model.factors()
-        lists = top_k_all(user, item, world.both, 20)
-        values = keep_users(world, lists, cache, f"{slug(name)}.{seed}")
-        cell["runs"].append(row | {m: float(np.nanmean(values[m])) for m in METRICS})
+        trial = setting["learning_rate"], setting["l2"]
+        model, row = learn(world, name, method, trial, seed, settings.fit, cache)
+        values = keep_users(world, top_k_all(*model.factors(), world.both, 20), name, seed)
+        row |= {m: float(np.nanmean(values[m])) for m in METRICS}
+        was = cell["runs"][seed : seed + 1]
+        cell["runs"][seed : seed + 1] = [row]
         save(path, cell)
-        print(world.name, name, seed, {k: cell["runs"][-1][k] for k in METRICS}, flush=True)
+        print(world.name, name, seed, {m: row[m] for m in METRICS}, flush=True)
+        for old in was:
+            gaps = ", ".join(f"{m} {row[m] - old[m]:+.6f}" for m in METRICS)
+            print(f"  against what was written before: {gaps}", flush=True)
 
 
 def tune(
@@ -228,11 +237,8 @@ def tune(
     for trial in () if method.like else SETS[world.name].trials[len(cell["trials"]) :]:
         if time.time() > deadline:
             return False
-        model, row = learn(world, name, method, trial, 0, SETS[world.name].trial, cache)
+        _, row = learn(world, name, method, trial, 0, SETS[world.name].trial, cache)
         cell["trials"].append(row)
-        if SETS[world.name].trial == SETS[world.name].fit:  # the winner is tested as it is
-            user, item = model.factors()
-            np.savez(trial_file(cache, world, name, len(cell["trials"]) - 1), user=user, item=item)
         save(path, cell)
     return True
 
@@ -244,26 +250,22 @@ def setting_of(path: Path) -> dict[str, float]:
     return {"learning_rate": best["learning_rate"], "l2": best["l2"]}
 
 
-def trial_file(cache: Path, world: World, name: str, trial: int) -> Path:
-    """Where the vectors of a trial are kept: the winner is tested without learning it again."""
-    folder = cache / world.name
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{slug(name)}.trial{trial}.npz"
-
-
-def keep_users(world: World, lists: np.ndarray, cache: Path, name: str) -> dict[str, np.ndarray]:
+def keep_users(world: World, lists: np.ndarray, name: str, seed: int) -> dict[str, np.ndarray]:
     """Test numbers of every user, kept for the paired tests."""
     values = per_user(lists, world.parts.test, [20], ["recall", "ndcg"])
-    folder = cache / world.name
-    folder.mkdir(parents=True, exist_ok=True)
-    np.savez(folder / f"{name}.npz", **values)
+    helps_users.keep(RESULTS / world.name, slug(name), seed, values)
     return values
 
 
-def run_line(world: World, name: str, cache: Path) -> None:
+def lacks_users(world: World, name: str, seed: int) -> bool:
+    """True when the numbers of users of a finished seed are not there."""
+    return helps_users.of_seed(RESULTS / world.name, slug(name), METRICS[0], seed) is None
+
+
+def run_line(world: World, name: str, *, again: bool = False) -> None:
     """A reference line with its default settings, fitted to train."""
     path = RESULTS / world.name / f"{slug(name)}.json"
-    if path.exists():
+    if path.exists() and not (again and lacks_users(world, name, 0)):
         return
     n_items = len(world.facts.of_item)
     start = time.process_time()
@@ -272,7 +274,7 @@ def run_line(world: World, name: str, cache: Path) -> None:
         lists = top_k_matrix(scorer.matrix, world.both, 20)
     else:
         lists = top_k_all(scorer.user, scorer.item, world.both, 20)
-    values = keep_users(world, lists, cache, f"{slug(name)}.0")
+    values = keep_users(world, lists, name, 0)
     row = {m: float(np.nanmean(values[m])) for m in METRICS}
     row["cpu_seconds"] = round(time.process_time() - start, 1)
     save(path, {"name": name, "method": {"vectors": "line"}, "trials": [], "runs": [row]})
@@ -298,7 +300,12 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=["ml-100k", "ml-1m", "amazon-beauty"])
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--cache", type=Path, default=Path(".cache/helps"))
+    parser.add_argument(
+        "--cache", type=Path, default=Path(".cache/helps"), help="for models begun and not finished"
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="learn seeds again whose numbers of users are lost"
+    )
     parser.add_argument("--minutes", type=float, default=1e9, help="start no cell after this")
     parser.add_argument("--table", action="store_true", help="only write the table")
     args = parser.parse_args()
@@ -307,11 +314,19 @@ def main() -> None:
         world = read(name, args.data)
         for line in LINES:
             if line == "popularity" or len(world.facts.of_item) <= 15_000:
-                run_line(world, line, args.cache)
+                run_line(world, line, again=args.again)
         for seeds in sorted({1, args.seeds}):  # one seed of everything first
             for method in args.methods:
-                run_cell(world, method, METHODS[method], seeds, args.cache, deadline)
-    helps_table.write(RESULTS, args.cache, DEFAULT, [*LINES, *METHODS], HEAD)
+                run_cell(
+                    world,
+                    method,
+                    METHODS[method],
+                    seeds,
+                    args.cache,
+                    deadline,
+                    again=args.again,
+                )
+    helps_table.write(RESULTS, DEFAULT, [*LINES, *METHODS], HEAD)
 
 
 if __name__ == "__main__":

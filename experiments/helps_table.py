@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import helps_users
 import numpy as np
 from helps_rows import LITERAL_ROW, ONE_STEP
 from quoted import filled
@@ -34,25 +35,28 @@ FIRST = (
 )
 
 
-def seeds_of(folder: Path, cell: dict[str, Any], metric: str, n: int) -> np.ndarray:
-    """(U,) numbers of a cell on test, mean over its first n seeds."""
-    kept = [np.load(folder / f"{cell['slug']}.{seed}.npz")[metric] for seed in range(n)]
-    return np.asarray(np.mean(kept, axis=0))
+def comparisons(
+    folder: Path, cells: list[dict[str, Any]], ours: dict[str, Any], kept: dict[str, Any]
+) -> dict[str, Any]:
+    """Our row against every other: difference, interval, Wilcoxon over users, Holm over rows.
 
-
-def comparisons(folder: Path, cells: list[dict[str, Any]], ours: dict[str, Any]) -> dict[str, Any]:
-    """Our row against every other: difference, interval, Wilcoxon over users, Holm over rows."""
+    Where the numbers of users are not there, the comparison made with them (`kept`) stands.
+    """
     out: dict[str, Any] = {}
     for metric in METRICS:
         rows = {}
         for cell in cells:
-            if cell is ours or not cell["runs"]:
+            if cell is ours:
                 continue
             both = min(len(cell["runs"]), len(ours["runs"]))
             mine = both if cell["method"]["vectors"] != "line" else len(ours["runs"])
-            gap = compare(
-                seeds_of(folder, ours, metric, mine), seeds_of(folder, cell, metric, both)
-            )
+            values = helps_users.mean(folder, ours["slug"], metric, mine)
+            others = helps_users.mean(folder, cell["slug"], metric, both)
+            if values is None or others is None:
+                if cell["name"] in kept.get(metric, {}):
+                    rows[cell["name"]] = kept[metric][cell["name"]]
+                continue
+            gap = compare(values, others)
             rows[cell["name"]] = {
                 "difference": gap.difference,
                 "low": gap.low,
@@ -68,11 +72,13 @@ def comparisons(folder: Path, cells: list[dict[str, Any]], ours: dict[str, Any])
     return out
 
 
-def learned(folder: Path, cells: list[dict[str, Any]]) -> dict[str, Any]:
+def learned(folder: Path, cells: list[dict[str, Any]], kept: dict[str, Any]) -> dict[str, Any]:
     """Each row in which the agent chooses against its likes with a uniform walk."""
     named = {cell["name"]: cell for cell in cells}
     return {
-        name: comparisons(folder, [named[n] for n in others if n in named], named[name])
+        name: comparisons(
+            folder, [named[n] for n in others if n in named], named[name], kept.get(name, {})
+        )
         for name, others in LEARNED.items()
         if name in named
     }
@@ -157,7 +163,7 @@ def varied(cell: dict[str, Any]) -> bool:
     return bool(cell["method"].get("like"))
 
 
-def write(results: Path, cache: Path, default: str, order: list[str], head: str) -> None:
+def write(results: Path, default: str, order: list[str], head: str) -> None:
     """Compare, keep the comparisons, and write the page."""
     results.mkdir(parents=True, exist_ok=True)
     pages: list[str] = []
@@ -177,11 +183,12 @@ def write(results: Path, cache: Path, default: str, order: list[str], head: str)
         cells = load_cells(folder)
         ours = next((c for c in cells if c["name"] == default), None)
         kept = folder / "comparisons.json"
-        if ours is not None and (cache / folder.name).is_dir():
-            found = {"default": default, **comparisons(cache / folder.name, cells, ours)}
-            found["learned"] = learned(cache / folder.name, cells)
-            kept.write_text(json.dumps(found, indent=1) + "\n")
         against = json.loads(kept.read_text()) if kept.exists() else {}
+        if ours is not None:
+            before = against if against.get("default") == default else {}
+            against = {"default": default, **comparisons(folder, cells, ours, before)}
+            against["learned"] = learned(folder, cells, before.get("learned", {}))
+            kept.write_text(json.dumps(against, indent=1) + "\n")
         main = [c for c in cells if not varied(c)]
         more = [c for c in cells if varied(c)]
         pages += [f"## {folder.name}", "", *table(main, against, order), ""]

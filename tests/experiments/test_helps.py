@@ -54,7 +54,7 @@ def test_cells_are_tuned_run_kept_and_tabled(world: helps.World, tmp_path: Path)
     }
     for name, method in methods.items():
         helps.run_cell(world, name, method, 2, cache, float("inf"))
-    helps.run_line(world, "popularity", cache)
+    helps.run_line(world, "popularity")
     path = tmp_path / "helps" / "small" / "ours.json"
     cell = json.loads(path.read_text())
     assert [t["l2"] for t in cell["trials"]] == [0.01, 0.05]
@@ -67,9 +67,8 @@ def test_cells_are_tuned_run_kept_and_tabled(world: helps.World, tmp_path: Path)
     helps.run_cell(world, "ours", methods["ours"], 2, cache, float("inf"))  # nothing left to do
     assert path.read_bytes() == before
 
-    helps_table.write(
-        tmp_path / "helps", cache, "ours", ["popularity", *methods], "# T\n<!-- answers -->"
-    )
+    order = ["popularity", *methods]
+    helps_table.write(tmp_path / "helps", "ours", order, "# T\n<!-- answers -->")
     page = (tmp_path / "helps.md").read_text()
     assert page.startswith("# T\n| recall@20 | the default |")
     assert re.search(r"\n\| small \| 0\.\d{4} ± 0\.\d{4} \|", page)
@@ -79,6 +78,25 @@ def test_cells_are_tuned_run_kept_and_tabled(world: helps.World, tmp_path: Path)
     found = json.loads((tmp_path / "helps" / "small" / "comparisons.json").read_text())
     assert set(found["recall@20"]) == {"plain", "popularity"}
     assert found["recall@20"]["plain"]["seeds"] == 2
+
+    users = tmp_path / "helps" / "small" / "users" / "plain.parquet"
+    users.unlink()  # what was compared stands, and what is learned again is the same
+    helps_table.write(tmp_path / "helps", "ours", order, "# T\n<!-- answers -->")
+    kept = tmp_path / "helps" / "small" / "comparisons.json"
+    assert json.loads(kept.read_text()) == found
+    was = (tmp_path / "helps" / "small" / "plain.json").read_text()
+    helps.run_cell(world, "plain", methods["plain"], 2, cache, float("inf"), again=True)
+    now = (tmp_path / "helps" / "small" / "plain.json").read_text()
+    assert users.exists()
+    assert [without_seconds(run) for run in json.loads(now)["runs"]] == [
+        without_seconds(run) for run in json.loads(was)["runs"]
+    ]
+    helps_table.write(tmp_path / "helps", "ours", order, "# T\n<!-- answers -->")
+    assert json.loads(kept.read_text()) == found
+
+
+def without_seconds(run: dict[str, float]) -> dict[str, float]:
+    return {name: value for name, value in run.items() if name != "cpu_seconds"}
 
 
 def test_past_the_deadline_nothing_starts(world: helps.World, tmp_path: Path) -> None:
