@@ -9,8 +9,9 @@ from cerec.recommend.bpr import PairFactorisation
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.factors import swap_weights
 from cerec.recommend.models import build
-from cerec.recommend.negatives import DNS, Uniform
+from cerec.recommend.negatives import DNS, Uniform, Walk
 from cerec.recommend.swaps import RandomSwaps
+from cerec.recommend.topk import top_k_all
 
 
 def model(vectors: str = "attributes", **changes) -> PairFactorisation:
@@ -89,6 +90,21 @@ def test_imagined_items_count_less_for_users_known_well() -> None:
     assert swap_weights(config, known).tolist() == [2.0, 2.0, 0.5, 2.0]
     alike = RecommenderConfig(swap_weight=2.0, swap_known=0)
     assert swap_weights(alike, known).tolist() == [2.0] * 4
+
+
+def test_lists_are_those_of_the_moment_and_made_once() -> None:
+    known, _ = random_world(0)
+    m = model()
+    state, first = m.state(), m.context(5).lists
+    assert m.context(5).lists is first
+    assert [m.context(k).lists.shape[1] for k in (3, 0)] == [3, 0]
+    for _ in range(3):
+        m.epoch(known.row_of(), known.indices, Walk(), rng=np.random.default_rng(1))
+        now = m.context(5).lists
+        np.testing.assert_array_equal(now, top_k_all(*m.factors(), known, 5))
+    assert not np.array_equal(now, first)
+    m.load_state(state)
+    np.testing.assert_array_equal(m.context(5).lists, first)
 
 
 def test_config_refuses_nonsense() -> None:

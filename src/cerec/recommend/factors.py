@@ -44,6 +44,7 @@ class Factors:
         self.touched_user = np.zeros(len(self.user), np.bool_)
         self.touched_item = np.zeros(n_items, np.bool_)
         self.touched_value = np.zeros(n_values, np.bool_)
+        self._lists: Rows | None = None
         self._compose()
 
     @property
@@ -52,10 +53,14 @@ class Factors:
         return len(self.value) > 0
 
     def context(self, list_length: int) -> Context:
-        """What samplers may look at, with lists of the given length as of now."""
-        lists = np.empty((len(self.user), 0), np.int32)
-        if list_length:
+        """What samplers may look at, with lists of the given length as of now.
+
+        While no vector moves the lists are kept: the agent and the epoch after it see the same.
+        """
+        lists = np.empty((len(self.user), 0), np.int32) if self._lists is None else self._lists
+        if lists.shape[1] != list_length:
             lists = top_k_all(self.user, self.item, self.known, list_length)
+        self._lists = lists
         value = self.value if self.has_values else None
         return Context(self.known, self.facts, self.user, self.item, lists, value)
 
@@ -106,6 +111,7 @@ class Factors:
         self._compose()
 
     def _compose(self) -> None:
+        self._lists = None
         if not self.has_values:
             self.item = self.own
             return
