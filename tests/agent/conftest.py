@@ -81,5 +81,10 @@ def make_world() -> Callable[..., World]:
 
 
 @pytest.fixture(scope="session")
+def make_twins() -> Callable[..., World]:
+    return twins
+
+
+@pytest.fixture(scope="session")
 def twin_world() -> World:
     return twins()
