@@ -55,6 +55,16 @@ def test_train_from_files(world: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert [r["epoch"] for r in opened.history if r["phase"] == "recommender"] == [1, 2, 3]
 
 
+def test_the_number_that_decides_is_shown(world: Path, tmp_path: Path, capsys) -> None:
+    argv = [str(world / "tables"), "--out", str(tmp_path / "run")]
+    sets = ["--set", "train.metric=ndcg@10", "--set", "train.agent_epochs=0"]
+    code, _, err = run(capsys, "train", *argv, "--config", str(world / "quick.toml"), *sets)
+    assert code == 0
+    history = cerec.open(tmp_path / "run").history
+    for row in (row for row in history if "ndcg@10" in row):
+        assert f"ndcg@10 {float(row['ndcg@10']):.4f}" in err
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_are_trained_and_kept(name: str, world: Path, tmp_path: Path, capsys) -> None:
     (tmp_path / "some.toml").write_text("[signals]\nshare = 0.25\n[train]\nepochs = 4\n")

@@ -147,8 +147,8 @@ def begun_with(folder: Path) -> tuple[RunConfig, int] | None:
 
 
 def figures(row: dict[str, Any]) -> str:
-    """The figures of a history row in a few words."""
-    names = ("loss", "reward", "recall@20", "ndcg@20")
+    """The figures of a history row in a few words, those of validation at the asked-for K."""
+    names = ("loss", "reward", *(name for name in row if "@" in name))
     return "  ".join(f"{n} {row[n]:.4f}" for n in names if isinstance(row.get(n), float))
 
 
