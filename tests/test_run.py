@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import cerec
+from cerec.config import RunConfig, parse
 from cerec.data.synthetic import make_world
 from cerec.errors import ConfigError, DataError, RunError, UnknownIdError
 from cerec.files import read_arrays, write_arrays
@@ -144,6 +145,22 @@ def test_arguments_of_the_wrong_kind_are_refused_in_one_line() -> None:
     for seed in (-1, 1.5, True):
         with pytest.raises(ConfigError, match="seed must be a whole number"):
             cerec.train(data, QUICK, seed=seed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"recommender": {"vectors": "id"}}, "vectors by id learn"),
+        ({"kgat": {}}, r"\[kgat\] learns"),
+    ],
+)
+def test_a_reward_the_model_cannot_give_is_refused_before_training(
+    settings: dict, words: str, tmp_path: Path
+) -> None:
+    config = parse(RunConfig, {**settings, "agent": {"reward": "verified"}})
+    with pytest.raises(ConfigError, match=f"{words} nothing of values; set agent.reward = 'all'"):
+        cerec.train(make_world(SMALL, seed=1), config, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_settings_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -150,6 +150,13 @@ def _refuse_strange(data: object, config: object, seed: object) -> None:
         raise ConfigError(f"config must be a RunConfig, got {config!r:.60}")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ConfigError(f"seed must be a whole number from 0, got {seed!r}")
+    by_id = config.system is not None or config.recommender.vectors == "id"
+    if config.agent.reward == "verified" and by_id:
+        what = f"[{config.system[0]}] learns" if config.system else "vectors by id learn"
+        raise ConfigError(
+            f"agent.reward = 'verified' asks the model what a value does, and {what} nothing of "
+            "values; set agent.reward = 'all', or recommender.vectors = 'attributes'"
+        )
 
 
 def _model(config: RunConfig, material: Material) -> Recommender:
