@@ -182,6 +182,14 @@ def test_the_lowest_and_highest_swap_by_hand(make_world: Callable[..., Any]) -> 
         assert (int(lost[0]), int(gained[0])) == expected
 
 
+def test_a_change_by_its_effect_needs_the_vectors_of_values(twin_world: Any) -> None:
+    agent = agent_of(twin_world, swap="lowest")
+    learn(agent, twin_world, 1)
+    rng = np.random.default_rng(0)
+    with pytest.raises(ConfigError, match="agent.swap = 'lowest' needs a recommender that learns"):
+        agent.swaps.draw(twin_world.user, twin_world.item, twin_world.context, rng)
+
+
 @pytest.mark.parametrize("baseline", ["others", "mean", "value"])
 def test_a_resumed_agent_ends_with_the_same_bits(twin_world: Any, baseline: str) -> None:
     whole = agent_of(twin_world, baseline=baseline, depth=2)

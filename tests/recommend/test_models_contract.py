@@ -103,6 +103,25 @@ def test_a_foreign_state_is_refused(name: str, vectors: str) -> None:
         model.load_state(build(config(name, vectors, dim=4), known, facts, seed=1).state())
 
 
+@pytest.mark.parametrize("name", ["bpr", "climf", "lightgcn"])
+def test_samplers_see_the_effects_that_the_scorer_has(name: str) -> None:
+    known, facts = random_world(1)
+    seen = []
+
+    class Watching:
+        list_length = 0
+
+        def draw(self, user, item, context, rng):
+            seen.append(context.value.copy())
+            return Uniform().draw(user, item, context, rng)
+
+    model = build(config(name, "attributes"), known, facts, seed=1)
+    before = model.scorer().effect.copy()
+    model.epoch(known.row_of(), known.indices, Watching(), rng=np.random.default_rng(0))
+    assert np.array_equal(seen[0], before)
+    assert np.array_equal(model.context().value, model.scorer().effect)
+
+
 def test_lightgcn_propagates_as_the_dense_formula() -> None:
     known, facts = random_world(2)
     model = build(config("lightgcn", "attributes", layers=3), known, facts, seed=1)

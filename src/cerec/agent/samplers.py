@@ -8,6 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.errors import ConfigError
 from cerec.recommend.base import Context, Rows, Vectors
 from cerec.recommend.draws import fresh_state
 from cerec.recommend.negatives import Uniform
@@ -61,9 +62,14 @@ class WalkedSwaps:
         other = np.where(walks.steps > 0, walks.end, np.int32(-1))
         of_item, relation = context.facts.of_item, context.facts.relation
         how = self._agent.config.swap
-        if how == "random" or context.value is None:
+        if how == "random":
             state = fresh_state(rng)
             return _any_swap(item, other, of_item.indptr, of_item.indices, relation, state)
+        if context.value is None:
+            raise ConfigError(
+                f"agent.swap = {how!r} needs a recommender that learns vectors of values; "
+                "set agent.swap = 'random'"
+            )
         sign = 1.0 if how == "lowest" else -1.0
         return _best_swap(
             user,

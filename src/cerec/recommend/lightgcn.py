@@ -97,13 +97,13 @@ class LightGCN:
         lists = np.empty((len(user), 0), np.int32)
         if list_length:
             lists = top_k_all(user, item, self._known, list_length)
-        return Context(self._known, self._facts, user, item, lists)
+        return Context(self._known, self._facts, user, item, lists, self._effects())
 
     def scorer(self) -> Scorer:
         """See `Recommender.scorer`."""
         user, item = self.factors()
-        value = (self._tables[2].detach() / (self.config.layers + 1)).numpy()
-        if len(value):
+        value = self._effects()
+        if value is not None:
             return Scorer(user, item, value, user, "mean")
         effect = np.zeros((self._facts.n_values, user.shape[1]), np.float32)
         return Scorer(user, item, effect, user, "sum")
@@ -137,6 +137,11 @@ class LightGCN:
                     )
                 into.copy_(torch.from_numpy(found).reshape(into.shape))
 
+    def _effects(self) -> Vectors | None:
+        """(V, d) what a value adds to the final vector of an item that has no other."""
+        value = self._tables[2].detach()
+        return (value / (self.config.layers + 1)).numpy() if len(value) else None
+
     def _propagate(self) -> tuple[Tensor, Tensor]:
         """Final vectors of users (U, d) and items (I, d)."""
         user, own, value = self._tables
@@ -151,7 +156,7 @@ class LightGCN:
 
     def _seen(self, final: tuple[Tensor, Tensor], lists: Rows) -> Context:
         user, item = (t.detach().numpy() for t in final)
-        return Context(self._known, self._facts, user, item, lists)
+        return Context(self._known, self._facts, user, item, lists, self._effects())
 
     def _pair_loss(self, final: tuple[Tensor, Tensor], u: Rows, i: Rows, j: Rows) -> Tensor:
         keep = j >= 0
