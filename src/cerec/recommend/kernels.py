@@ -1,4 +1,8 @@
-"""The inner loops of learning. All run on one thread: the same bits whatever the thread count."""
+"""The inner loops of learning: the same bits whatever the thread count.
+
+Gradients are gathered on one thread; `compose`, `spread` and `adagrad` share large tables among
+threads, each row summed by one of them in one order.
+"""
 
 from __future__ import annotations
 
