@@ -27,6 +27,15 @@ def top_k_all(user: Vectors, item: Vectors, known: Ragged, k: int) -> Rows:
 
 def top_k_blocks(user: Vectors, item: Vectors, known: Ragged, k: int) -> Iterator[tuple[int, Rows]]:
     """(first user, lists) for one block of users after the other; see `top_k_all`."""
+    for first, scores in product_blocks(user, item):
+        yield first, _select(scores, len(item), first, known.indptr, known.indices, k)
+
+
+def product_blocks(user: Vectors, item: Vectors) -> Iterator[tuple[int, Vectors]]:
+    """(first user, scores) for one block of users after the other; the scores may be written to.
+
+    Columns beyond the last item are padding, so that groups of items are whole.
+    """
     n_items, d = item.shape
     padded = np.zeros((-(-max(n_items, 1) // _WIDTH) * _WIDTH, d), np.float32)
     padded[:n_items] = item
@@ -36,7 +45,7 @@ def top_k_blocks(user: Vectors, item: Vectors, known: Ragged, k: int) -> Iterato
     for first in range(0, len(user), size):
         n = min(size, len(user) - first)
         np.matmul(user[first : first + n], table, out=scores[:n])
-        yield first, _select(scores[:n], n_items, first, known.indptr, known.indices, k)
+        yield first, scores[:n]
 
 
 def top_k_matrix(matrix: Vectors, known: Ragged, k: int) -> Rows:
@@ -65,25 +74,13 @@ def _select(
     """Lists of the users first, first + 1, ...; writes -inf over known and padding scores."""
     n, width = scores.shape
     out = np.full((n, k), -1, np.int32)
-    stride = width // _WIDTH  # group b holds the items b, b + stride, ...: maxima side by side
-    best = np.empty(stride, np.float32)
     rows = np.empty(width, np.int32)
-    heap = np.empty(k, np.float32)
     worst = np.float32(-np.inf)
     for r in range(n):
         row = scores[r]
-        row[n_items:] = worst
-        for at in range(indptr[first + r], indptr[first + r + 1]):
-            row[indices[at]] = worst
-        best[:] = row[:stride]
-        for c in range(stride, width, stride):
-            part = row[c : c + stride]
-            for b in range(stride):
-                best[b] = part[b] if part[b] > best[b] else best[b]
-        floor = worst
-        if k <= stride:  # k groups hold a score of at least this: so do the k best items
-            floor = _kth_largest(best, heap)
-        count = 0
+        known = indices[indptr[first + r] : indptr[first + r + 1]]
+        floor, best = floor_of(row, n_items, known, k)
+        stride, count = len(best), 0
         for b in range(stride):
             if best[b] >= floor and best[b] > worst:
                 for c in range(b, width, stride):
@@ -94,6 +91,30 @@ def _select(
         order = np.argsort(-row[found], kind="mergesort")[:k]
         out[r, : len(order)] = found[order]
     return out
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def floor_of(
+    row: Vectors, n_items: int, known: NDArray[np.int32], k: int
+) -> tuple[np.float32, Vectors]:
+    """A score that k unknown items have at least, and the best score of each group of items.
+
+    Group b holds the items b, b + stride, ...: maxima side by side. Writes -inf over known and
+    padding scores of the row.
+    """
+    worst = np.float32(-np.inf)
+    stride = len(row) // _WIDTH
+    row[n_items:] = worst
+    for at in known:
+        row[at] = worst
+    best = row[:stride].copy()
+    for c in range(stride, len(row), stride):
+        part = row[c : c + stride]
+        for b in range(stride):
+            best[b] = part[b] if part[b] > best[b] else best[b]
+    if k > stride:
+        return worst, best
+    return _kth_largest(best, np.empty(k, np.float32)), best  # k groups: so have the k best items
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
