@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from recommend_worlds import random_world
 
+import cerec
 from cerec.data.split import SplitConfig, split
 from cerec.data.synthetic import WorldConfig, make_world
 from cerec.errors import ConfigError
@@ -13,7 +16,7 @@ from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.foldin import add_user, fold_in, others_of, solve
 from cerec.recommend.lines import ease
 from cerec.recommend.negatives import Uniform
-from cerec.recommend.scorer import top_k
+from cerec.recommend.scorer import score_all, top_k
 
 
 def test_the_answer_is_where_the_gradient_vanishes() -> None:
@@ -90,3 +93,20 @@ def test_items_that_do_not_exist_and_matrix_models_are_refused() -> None:
     known, _ = random_world(0)
     with pytest.raises(ConfigError, match="no item factors"):
         add_user(ease(known, 20), np.array([1]), l2=0.1)
+
+
+@pytest.mark.parametrize("model", ["bpr", "climf"])
+def test_a_run_folds_in_by_its_own_loss(model: str, small_run: cerec.Run) -> None:
+    config = replace(small_run.config.recommender, model=model)
+    run = cerec.Run(
+        small_run.data,
+        small_run.split,
+        small_run.scorer,
+        config=replace(small_run.config, recommender=config),
+    )
+    rows = small_run.split.train.row(5)
+    alone = {"bpr": 0.0, "climf": 1.0}[model]
+    vector = fold_in(small_run.scorer.item, rows, l2=config.l2, alone=alone)
+    want = score_all(vector, small_run.scorer.item_t)
+    listed = run.recommend_for([run.data.items[i] for i in rows], k=9)
+    assert [line.score for line in listed] == want[top_k(want, 9, rows)].tolist()

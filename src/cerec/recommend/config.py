@@ -37,6 +37,11 @@ class RecommenderConfig:
     init: float = 0.1
     """Standard deviation of the first vectors."""
 
+    @property
+    def alone(self) -> float:
+        """Weight of softplus(-f_ui) in the loss; see `bpr.PairFactorisation`."""
+        return 1.0 if self.model.startswith("climf") else 0.0
+
     def __post_init__(self) -> None:
         if self.model not in MODELS:
             raise ConfigError(f"recommender.model must be one of {MODELS}, got {self.model!r}")

@@ -127,11 +127,16 @@ def slopes(
     return hessian + flat, gradient
 
 
-def add_user(scorer: Scorer, liked: NDArray[np.integer], *, l2: float) -> tuple[Scorer, int]:
-    """The scorer with one more user, and that user's row; the other users' scores are untouched."""
+def add_user(
+    scorer: Scorer, liked: NDArray[np.integer], *, l2: float, alone: float = 0.0
+) -> tuple[Scorer, int]:
+    """The scorer with one more user, and that user's row; the other users' scores are untouched.
+
+    `l2` and `alone` are those of the loss that the model learned by; see `fold_in`.
+    """
     if scorer.matrix is not None:
         raise ConfigError("this recommender has no item factors to fold a new user in with")
-    vector = fold_in(scorer.item, liked, l2=l2)[None, :]
+    vector = fold_in(scorer.item, liked, l2=l2, alone=alone)[None, :]
     user = np.concatenate([scorer.user, vector])
     same = scorer.effect_user.shape[1] == user.shape[1]
     effect_user = user if same else np.pad(scorer.effect_user, ((0, 1), (0, 0)))

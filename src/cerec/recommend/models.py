@@ -17,5 +17,4 @@ def build(config: RecommenderConfig, known: Ragged, facts: Facts, *, seed: int) 
         return ListFactorisation(config, known, facts, seed=seed)
     if config.model == "lightgcn":
         return LightGCN(config, known, facts, seed=seed)
-    alone = 1.0 if config.model == "climf" else 0.0
-    return PairFactorisation(config, known, facts, seed=seed, alone=alone)
+    return PairFactorisation(config, known, facts, seed=seed, alone=config.alone)
