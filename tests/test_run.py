@@ -30,6 +30,14 @@ def test_lists_hold_unknown_items_in_order(small_run: cerec.Run) -> None:
     assert all(run.rank(user, line.item) == line.rank for line in listed)
 
 
+def test_lists_of_everybody_are_those_of_each(small_run: cerec.Run) -> None:
+    for k in (7, 1000):
+        each = [(user, small_run.recommend(user, k)) for user in small_run.data.users]
+        assert list(small_run.recommend_all(k)) == each
+    with pytest.raises(ConfigError, match="k must be at least 1, got 0"):
+        list(small_run.recommend_all(0))
+
+
 def test_bad_questions_are_told(small_run: cerec.Run) -> None:
     with pytest.raises(UnknownIdError, match="unknown user 'u01x'; did you mean 'u01'"):
         small_run.recommend("u01x")

@@ -16,12 +16,16 @@ from cerec.config import RunConfig, parse, read_toml, to_toml
 from cerec.data.dataset import Dataset
 from cerec.data.split import Split
 from cerec.data.store import read_dataset, write_dataset
-from cerec.errors import ConfigError, RunError
+from cerec.errors import ConfigError, QuestionError, RunError
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation, WhatIf
+from cerec.explain.lookup import pair_of, value_rows
 from cerec.files import read_arrays, replacing, write_arrays, write_json
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
+from cerec.newitem import NewItem
+from cerec.recommend.exact import exact_lists
+from cerec.recommend.newitem import add_item
 from cerec.recommend.scorer import Scorer, rank_of, top_k
 from cerec.runfolder import (
     FORMAT,
@@ -119,23 +123,52 @@ class Run:
     def recommend(self, user: object, k: int = 20) -> list[Recommendation]:
         """The first k unknown items; the whole catalogue when k is larger."""
         row = self.data.users.row(user)
-        return self._listed(self.scorer.scores(row), _positive(k), self.split.train.row(row))
+        return self._ranked(self.scorer.scores(row), _positive(k), self.split.train.row(row))
+
+    def recommend_all(self, k: int = 20) -> Iterator[tuple[str, list[Recommendation]]]:
+        """Every user with their list, in order: those of `recommend`, several times faster."""
+        lists = exact_lists(self.scorer, self.split.train, _positive(k))
+        for user, (rows, scores) in zip(self.data.users, lists, strict=True):
+            yield user, self._listed(rows, scores)
 
     def recommend_for(self, items: Iterable[object], k: int = 20) -> list[Recommendation]:
         """A list for someone who is not in the data, known only by a few items (fold-in)."""
         from cerec.recommend.foldin import add_user
 
         rows = np.unique([self.data.items.row(i) for i in items]).astype(np.int32)
-        scorer, user = add_user(self.scorer, rows, l2=self.config.recommender.l2)
-        return self._listed(scorer.scores(user), _positive(k), rows)
+        model = self.config.recommender
+        alone = 0.0 if self.config.system else model.alone
+        scorer, user = add_user(self.scorer, rows, l2=model.l2, alone=alone)
+        return self._ranked(scorer.scores(user), _positive(k), rows)
 
-    def _listed(
+    def new_item(self, attributes: Iterable[tuple[str, str]]) -> NewItem:
+        """An item that came after training, with exactly these (relation, attribute) pairs.
+
+        `new_item(...).place(user)` says where it would stand, `.users(k)` whom it suits best.
+        """
+        values = value_rows(self.data, self.facts, attributes)
+        if len(values) == 0:
+            raise QuestionError(
+                "a new item is known by its attributes alone; give a (relation, attribute) pair"
+            )
+        scorer, row = add_item(self.scorer, self.facts, values)
+        pairs = tuple(pair_of(self.data, self.facts, int(v)) for v in values)
+        return NewItem(self.data, self.split.train, scorer, row, pairs)
+
+    def _ranked(
         self, scores: NDArray[np.float64], k: int, known: NDArray[np.int32]
     ) -> list[Recommendation]:
+        rows = top_k(scores, k, known)
+        return self._listed(rows, scores[rows])
+
+    def _listed(
+        self, rows: NDArray[np.integer], scores: NDArray[np.float64]
+    ) -> list[Recommendation]:
         items = self.data.items
+        pairs = zip(rows.tolist(), scores.tolist(), strict=True)
         return [
-            Recommendation(items[i], items.name(i), float(scores[i]), rank)
-            for rank, i in enumerate(top_k(scores, k, known).tolist(), start=1)
+            Recommendation(items[i], items.name(i), score, rank)
+            for rank, (i, score) in enumerate(pairs, start=1)
         ]
 
     def explain(
@@ -175,10 +208,10 @@ class Run:
 
     def listed_pairs(self, k: int = 20) -> Iterator[tuple[str, str]]:
         """Every user with every item of their list, in order."""
-        for user in range(len(self.data.users)):
-            known = self.split.train.row(user)
-            for item in top_k(self.scorer.scores(user), k, known).tolist():
-                yield self.data.users[user], self.data.items[item]
+        lists = exact_lists(self.scorer, self.split.train, _positive(k))
+        for user, (rows, _) in zip(self.data.users, lists, strict=True):
+            for item in rows.tolist():
+                yield user, self.data.items[item]
 
     def save(self, folder: str | Path) -> Path:
         """Write everything to a folder that `cerec.open` reads; replaces what stood there."""

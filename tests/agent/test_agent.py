@@ -186,7 +186,9 @@ def test_a_change_by_its_effect_needs_the_vectors_of_values(twin_world: Any) -> 
     agent = agent_of(twin_world, swap="lowest")
     learn(agent, twin_world, 1)
     rng = np.random.default_rng(0)
-    with pytest.raises(ConfigError, match="agent.swap = 'lowest' needs a recommender that learns"):
+    with pytest.raises(
+        ConfigError, match=r"agent\.swap = 'lowest' needs a recommender that learns"
+    ):
         agent.swaps.draw(twin_world.user, twin_world.item, twin_world.context, rng)
 
 

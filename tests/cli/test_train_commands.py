@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 
 import polars as pl
@@ -100,6 +101,10 @@ def test_mistakes_are_one_line(
         (["settings", "agents"], "did you mean 'agent'?"),
         (["settings", "nosuch"], "known: filters, split"),
         (["recommend", str(trained), "--items", " ,"], "--items takes item ids"),
+        (["recommend", str(trained), "--new-item", "genre"], "expected RELATION=ATTRIBUTE"),
+        (["recommend", str(trained), "--new-item", "gnre=Drama"], "did you mean 'genre'"),
+        (["recommend", str(trained), "--new-item", "genre=Drma"], "did you mean 'Drama'"),
+        (["recommend", str(trained), "--new-item", "a=b", "--items", "m01"], "leave --items out"),
         (["recommend", str(trained), "--user", "u01", "-k", "0"], "k must be at least 1"),
         (["evaluate", str(trained), "--part", "train"], "--part must be test or valid"),
         (["evaluate", str(trained), "--k", "ten"], "--k takes whole numbers"),
@@ -125,8 +130,13 @@ def test_recommend_json_and_everyone(
         capsys, "recommend", str(trained), "--all", "--out", str(tmp_path / "t.parquet")
     )
     assert code == 0
-    table = pl.read_parquet(tmp_path / "t.parquet").filter(pl.col("user") == "u01")
-    assert table["item"].to_list()[:3] == [line["item"] for line in lines]
+    table = pl.read_parquet(tmp_path / "t.parquet")
+    assert table.columns == ["user", "item", "name", "score", "rank"]
+    mine = table.filter(pl.col("user") == "u01").drop("user")
+    assert mine.rows(named=True)[:3] == lines
+    assert table["user"].unique(maintain_order=True).to_list() == list(
+        cerec.open(trained).data.users
+    )
 
 
 def test_an_unfinished_training_is_kept_and_gone_on_with(
@@ -177,6 +187,19 @@ def test_recommend_for_somebody_new(trained: Path, capsys: pytest.CaptureFixture
     )
     assert code == 0
     assert {"m01", "m02"}.isdisjoint(line["item"] for line in json.loads(out))
+
+
+def test_users_for_a_new_item(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opened = cerec.open(trained)
+    pairs = opened.attributes("m05")[:2]
+    argv = [word for pair in pairs for word in ("--new-item", "=".join(pair))]
+    code, out, _ = run(capsys, "recommend", str(trained), *argv, "-k", "4", "--json")
+    assert code == 0
+    assert json.loads(out) == [asdict(line) for line in opened.new_item(pairs).users(4)]
+    code, out, _ = run(capsys, "recommend", str(trained), *argv, "--user", "u01", "--json")
+    assert json.loads(out) == [asdict(opened.new_item(pairs).place("u01"))]
+    code, out, _ = run(capsys, "recommend", str(trained), *argv, "--user", "u01")
+    assert "u01" in out
 
 
 def test_evaluate_equals_what_training_said(

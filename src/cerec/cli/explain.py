@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from cerec.cli.arguments import Json, RunFolder
+from cerec.cli.arguments import Json, RunFolder, pair_given
 from cerec.cli.console import out, print_json, progress, remark
 from cerec.errors import ConfigError
 from cerec.explain.batch import explain_all
@@ -182,9 +182,6 @@ def _pairs(run: Run, texts: list[str] | None) -> list[Pair]:
     """Ids of `RELATION=ATTRIBUTE` texts, which may use names."""
     found = []
     for text in texts or ():
-        relation, equals, attribute = text.partition("=")
-        if not equals:
-            raise ConfigError(f"expected RELATION=ATTRIBUTE, got {text!r}")
-        value = value_row(run.data, run.facts, relation, attribute)
+        value = value_row(run.data, run.facts, *pair_given(text))
         found.append(pair_of(run.data, run.facts, value))
     return found

@@ -1,8 +1,9 @@
-"""`cerec recommend`: lists for one user, for somebody new, for everybody."""
+"""`cerec recommend`: lists for one user, for somebody new, for everybody; users for a new item."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +11,12 @@ import polars as pl
 import typer
 from rich.table import Table
 
-from cerec.cli.arguments import Json, RunFolder
+from cerec.cli.arguments import Json, RunFolder, pair_given
 from cerec.cli.console import out, print_json, progress, remark
 from cerec.cli.tables import refuse_other_tables, write_table
 from cerec.errors import ConfigError
-from cerec.run import Run, open_run
+from cerec.newitem import Placed
+from cerec.run import Recommendation, Run, open_run
 
 
 def recommend(
@@ -23,6 +25,14 @@ def recommend(
     items: Annotated[
         str | None, typer.Option(help="Item ids, comma-separated: a list for somebody new.")
     ] = None,
+    new_item: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RELATION=ATTRIBUTE",
+            help="A value of an item that came after training: whom it suits best, or, with "
+            "--user, where it would stand. Repeatable.",
+        ),
+    ] = None,
     k: Annotated[int, typer.Option("-k", "--k", help="Length of the list.")] = 20,
     everyone: Annotated[bool, typer.Option("--all", help="All users, to --out.")] = False,
     out_file: Annotated[Path | None, typer.Option("--out", help="A .parquet or .csv file.")] = None,
@@ -30,20 +40,19 @@ def recommend(
 ) -> None:
     """Print or write recommendation lists: the best items that are not in the user's train part.
 
-    Example: cerec recommend runs/demo --user u001 -k 10
+    Examples: cerec recommend runs/demo --user u001 -k 10
+              cerec recommend runs/demo --new-item genre=Drama --new-item decade=1980s
     """
+    others = [name for name, given in (("--user", user), ("--items", items)) if given is not None]
+    _refuse_mixture(others + ["--new-item"] * bool(new_item), everyone, out_file)
     run = open_run(run_folder)
-    if everyone:
-        if out_file is None:
-            raise ConfigError("--all needs --out FILE.parquet or FILE.csv")
-        if user is not None or items is not None:
-            raise ConfigError("--all is for all users: leave --user and --items out")
+    if out_file is not None:
         write_all(run, k, out_file)
         return
-    if out_file is not None:
-        raise ConfigError("--out goes with --all; for one user, --json prints what programs read")
-    if (user is None) == (items is None):
-        raise ConfigError("give --user ID, or --items ID,ID for somebody new, or --all --out FILE")
+    if new_item:
+        item = run.new_item(map(pair_given, new_item))
+        _show_users(run, item.users(k) if user is None else [item.place(user)], json=json)
+        return
     listed = run.recommend(user, k) if items is None else run.recommend_for(_ids(items), k)
     if json:
         print_json([asdict(line) for line in listed])
@@ -56,6 +65,40 @@ def recommend(
     out.print(table)
 
 
+def _refuse_mixture(given: list[str], everyone: bool, out_file: Path | None) -> None:
+    """One question at a time: of these options, which ask for one, only some go together."""
+    if everyone and out_file is None:
+        raise ConfigError("--all needs --out FILE.parquet or FILE.csv")
+    if everyone and given:
+        raise ConfigError(f"--all is for all users: leave {' and '.join(given)} out")
+    if out_file is not None and not everyone:
+        raise ConfigError("--out goes with --all; for one user, --json prints what programs read")
+    if "--new-item" in given and "--items" in given:
+        raise ConfigError("--new-item goes with --user or alone: leave --items out")
+    if not everyone and (not given or given == ["--user", "--items"]):
+        raise ConfigError(
+            "give --user ID, or --items ID,ID for somebody new, or --new-item RELATION=ATTRIBUTE, "
+            "or --all --out FILE"
+        )
+
+
+def _show_users(run: Run, placed: list[Placed], *, json: bool) -> None:
+    if json:
+        print_json([asdict(line) for line in placed])
+        return
+    table = Table(title="the new item's rank in the user's list")
+    for name in ("rank", "user", "name", "score"):
+        table.add_column(name, justify="right" if name in ("rank", "score") else "left")
+    for line in placed:
+        table.add_row(str(line.rank), line.user, line.name, f"{line.score:.4f}")
+    out.print(table)
+    if run.scorer.fidelity is not None:
+        remark(
+            "what attributes do was fitted to this recommender: they tell "
+            f"{max(run.scorer.fidelity, 0.0):.0%} of the scores of items left out of the fit"
+        )
+
+
 def _ids(text: str) -> list[str]:
     found = [name for part in text.split(",") if (name := part.strip())]
     if not found:
@@ -66,16 +109,29 @@ def _ids(text: str) -> list[str]:
 def write_all(run: Run, k: int, path: Path) -> None:
     """Every user's list as one table."""
     refuse_other_tables("--out", path)
-    users: list[str] = []
-    lines = []
+    lists, frames = run.recommend_all(k), [_frame([])]
     with progress() as bar:
-        for user in bar.track(run.data.users, description="lists"):
-            listed = run.recommend(user, k)
-            users += [user] * len(listed)
-            lines += listed
-    frame = pl.DataFrame({"user": users, **{c: [getattr(x, c) for x in lines] for c in _COLUMNS}})
+        task = bar.add_task("lists", total=len(run.data.users), note="users")
+        while part := list(islice(lists, _USERS)):
+            frames.append(_frame(part))
+            bar.advance(task, len(part))
+    frame = pl.concat(frames)
     write_table(frame, path)
     remark(f"wrote {len(frame):,} lines for {len(run.data.users):,} users to {path}")
 
 
-_COLUMNS = ("item", "name", "score", "rank")
+def _frame(part: list[tuple[str, list[Recommendation]]]) -> pl.DataFrame:
+    lines = [line for _, listed in part for line in listed]
+    columns = {"user": [user for user, listed in part for _ in listed]}
+    columns |= {name: [getattr(line, name) for line in lines] for name in _SCHEMA if name != "user"}
+    return pl.DataFrame(columns, schema=_SCHEMA)
+
+
+_SCHEMA = {
+    "user": pl.String,
+    "item": pl.String,
+    "name": pl.String,
+    "score": pl.Float64,
+    "rank": pl.Int64,
+}
+_USERS = 1000  # whose lists are held as objects at once
