@@ -11,6 +11,7 @@ import pytest
 
 import cerec
 from cerec.config import RunConfig, parse
+from cerec.data.restrict import restrict
 from cerec.data.synthetic import make_world
 from cerec.errors import ConfigError, DataError, RunError, UnknownIdError
 from cerec.files import read_arrays, write_arrays
@@ -169,6 +170,13 @@ def test_a_reward_the_model_cannot_give_is_refused_before_training(
     with pytest.raises(ConfigError, match=f"{words} nothing of values; set agent.reward = 'all'"):
         cerec.train(make_world(SMALL, seed=1), config, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_reward_that_needs_attributes_is_refused_where_there_are_none() -> None:
+    data = make_world(SMALL, seed=1)
+    bare = restrict(data, triples=np.zeros(len(data.triples), bool))
+    with pytest.raises(DataError, match="no item has an attribute to change"):
+        cerec.train(bare, parse(RunConfig, {"agent": {"reward": "verified"}}))
 
 
 def test_settings_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> None:

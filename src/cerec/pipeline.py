@@ -79,6 +79,11 @@ def train(
     if folder is not None and _prepare(folder, begun, resume=resume, force=force):
         return open_run(folder)
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
+    if config.agent.reward == "verified" and facts.n_values == 0:
+        raise DataError(
+            f"{data.name}: no item has an attribute to change, so agent.reward = 'verified' has "
+            "nothing to verify; add item facts, or set agent.reward = 'all'"
+        )
     model = _model(config, Material(parts.train, facts, ckg, seed))
     flip = flip_test(facts, config.agent.list_length)
     agent = WalkAgent(config.agent, config.encoder, ckg, facts, seed=seed, flip=flip)
