@@ -83,12 +83,16 @@ def test_the_learned_agent_picks_the_best_counterfactual_item(twin_world: Any) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("settings", "epochs", "least"),
-    [({"starts": "positives", "entropy": 0.1}, 25, 0.9), ({}, 60, 0.75)],
+    ("settings", "epochs", "picks", "rewarded"),
+    [({"starts": "positives", "entropy": 0.1}, 25, 0.9, 0.95), ({}, 60, 0.75, 0.93)],
     ids=["for the question", "as shipped"],
 )
 def test_it_does_so_in_other_worlds_and_goes_on_doing_it(
-    make_twins: Callable[..., Any], settings: dict[str, Any], epochs: int, least: float
+    make_twins: Callable[..., Any],
+    settings: dict[str, Any],
+    epochs: int,
+    picks: float,
+    rewarded: float,
 ) -> None:
     """As many starts per update as by default: with a few dozen the policy runs into noise."""
     found = []
@@ -98,8 +102,8 @@ def test_it_does_so_in_other_worlds_and_goes_on_doing_it(
         learn(agent, world, epochs)
         found.append(against_the_optimum(agent, world))
     picked, reached, uniform = np.mean(found, axis=0)
-    assert picked >= least
-    assert reached >= 0.95
+    assert picked >= picks
+    assert reached >= rewarded
     assert uniform < 0.65
 
 
