@@ -75,8 +75,8 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
         "signals": {"negatives": "dns", "counterfactuals": "imagined", "chooser": "agent"},
     },
 }
-"""The three ways to learn from the agent's counterfactuals, as settings to start from: `paper` is
-its letter (eq. 4, the counterfactual item as the negative). Without a preset, imagined items are
+"""The three ways to learn from the agent's counterfactuals, as settings to start from: `paper` has
+its loss (eq. 4) and the counterfactual item as the negative. Without a preset, imagined items are
 chosen by uniform walks."""
 
 
