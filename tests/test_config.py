@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cerec.config import apply_sets, parse, read_settings, read_toml, to_table, to_toml
+from cerec.config import RunConfig, apply_sets, parse, read_settings, read_toml, to_table, to_toml
 from cerec.errors import ConfigError
+from cerec.training.signals import SignalConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,32 @@ def test_wrong_types_are_told() -> None:
     )
     refused({"sampler": {"sizes": 3}}, "sampler.sizes must be a list, got 3")
     refused({"sampler": 3}, r"\[sampler\] must be a table, got 3")
+
+
+def choices() -> list[tuple[type, str, str]]:
+    """(dataclass, section, field) of every setting of a run that is one of a few words."""
+    sections = get_type_hints(RunConfig)
+    out = []
+    for section in fields(RunConfig):
+        hint = sections[section.name]
+        cls = hint if isinstance(hint, type) else get_args(hint)[0]
+        hints = get_type_hints(cls)
+        out += [(cls, section.name, n) for n, h in hints.items() if get_origin(h) is Literal]
+    return out
+
+
+@pytest.mark.parametrize(("cls", "section", "name"), choices(), ids=str)
+def test_a_word_that_is_no_choice_is_refused_from_python_too(
+    cls: type, section: str, name: str
+) -> None:
+    with pytest.raises(ConfigError, match=rf"{section}\.{name} must be one of .*, got 'unifrom'"):
+        cls(**{name: "unifrom"})
+
+
+def test_a_misspelt_choice_names_the_near_match() -> None:
+    assert len(choices()) > 15
+    with pytest.raises(ConfigError, match=r"^signals\.negatives .* did you mean 'uniform'\?$"):
+        SignalConfig(negatives="unifrom")  # type: ignore[arg-type]
 
 
 def test_set_takes_toml_and_bare_words() -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from cerec.agent.config import AgentConfig
 from cerec.data.filters import FilterConfig
 from cerec.data.split import SplitConfig
-from cerec.errors import ConfigError, near_matches
+from cerec.errors import ConfigError, near_matches, one_of
 from cerec.graph.encoders import EncoderConfig
 from cerec.recommend.compared.cadsi import CaDSIConfig
 from cerec.recommend.compared.kgat import KGATConfig
@@ -172,7 +172,7 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
         return parse(hint, value, where)
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
-        return _one_of(args, value, where)
+        return one_of(where, value, args)
     if origin in (Union, types.UnionType):
         inner = next(a for a in args if a is not type(None))
         return None if value is None else _convert(inner, value, where)
@@ -181,16 +181,6 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
             raise ConfigError(f"{where} must be a list, got {value!r}")
         return tuple(_convert(args[0], v, where) for v in value)
     return _scalar(hint, value, where)
-
-
-def _one_of(allowed: tuple[Any, ...], value: Any, where: str) -> Any:
-    if value not in allowed:
-        near = near_matches(str(value), map(str, allowed), most=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ConfigError(
-            f"{where} must be one of {', '.join(map(str, allowed))}, got {value!r}{hint}"
-        )
-    return value
 
 
 def _scalar(hint: Any, value: Any, where: str) -> Any:

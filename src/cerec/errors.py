@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 
 class CerecError(Exception):
@@ -45,6 +46,25 @@ class UnknownIdError(CerecError):
         elif pool:
             hint = f"; there is, for example, {' or '.join(map(repr, pool[:3]))}"
         super().__init__(f"unknown {kind} {value!r}{hint}")
+
+
+def one_of(field: str, value: Any, allowed: Iterable[Any]) -> Any:
+    """`value`, refused when it is none of `allowed`."""
+    choices = tuple(allowed)
+    if value not in choices:
+        near = near_matches(str(value), map(str, choices), most=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(
+            f"{field} must be one of {', '.join(map(str, choices))}, got {value!r}{hint}"
+        )
+    return value
+
+
+def check_choices(config: Any, section: str) -> None:
+    """Refuse a config dataclass with a `Literal` field that holds something else."""
+    for name, hint in get_type_hints(type(config)).items():
+        if get_origin(hint) is Literal:
+            one_of(f"{section}.{name}", getattr(config, name), get_args(hint))
 
 
 def near_matches(value: str, known: Iterable[str], most: int = 3) -> tuple[str, ...]:

@@ -5,17 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from cerec.errors import ConfigError
+from cerec.errors import ConfigError, check_choices
 
-_CHOICES = {
-    "reward": ("all", "rationality", "similarity", "verified"),
-    "similarity": ("start", "encoder"),
-    "baseline": ("others", "mean", "value"),
-    "starts": ("positives", "lists", "both"),
-    "swap": ("lowest", "random", "highest"),
-    "attribute_step": ("attention", "uniform"),
-    "item_step": ("attention", "uniform"),
-}
 _LEAST = {
     "list_length": 1,
     "draws": 1,
@@ -75,11 +66,7 @@ class AgentConfig:
     """`uniform` takes any item of the attribute with equal chances (an ablation)."""
 
     def __post_init__(self) -> None:
-        for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise ConfigError(
-                    f"agent.{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
-                )
+        check_choices(self, "agent")
         for name, least in _LEAST.items():
             if getattr(self, name) < least:
                 raise ConfigError(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset, Interactions
-from cerec.errors import ConfigError, DataError
+from cerec.errors import ConfigError, DataError, check_choices
 from cerec.ragged import Ragged
 from cerec.rng import generator
 
@@ -35,9 +35,7 @@ class SplitConfig:
     A quarter turns the usual 80/20 files into 60/20/20."""
 
     def __post_init__(self) -> None:
-        if self.method not in get_args(Method):
-            allowed = ", ".join(get_args(Method))
-            raise ConfigError(f"split.method must be one of {allowed}, got {self.method!r}")
+        check_choices(self, "split")
         shares = (self.train, self.valid, self.test)
         if not all(0 <= s <= 1 for s in shares) or abs(sum(shares) - 1) > 1e-6 or self.train == 0:
             raise ConfigError(

@@ -13,12 +13,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cerec.errors import ConfigError
+from cerec.errors import ConfigError, check_choices
 from cerec.graph.ckg import Ckg
 from cerec.graph.spmm import Adjacency, propagate
 
 KINDS = ("sage", "gcn", "lightgcn", "gat")
-STARTS = ("factors", "links", "random")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +43,7 @@ class EncoderConfig:
     cosines tell items apart."""
 
     def __post_init__(self) -> None:
-        _one_of("encoder.kind", self.kind, KINDS)
-        _one_of("encoder.combine", self.combine, ("concat", "sum"))
-        _one_of("encoder.start", self.start, STARTS)
+        check_choices(self, "encoder")
         object.__setattr__(self, "layers", tuple(self.layers))
         if self.size < 1 or not self.layers or min(self.layers) < 1:
             raise ConfigError(
@@ -66,11 +63,6 @@ class EncoderConfig:
         if self.kind == "lightgcn":
             return self.size if self.combine == "sum" else self.size * len(self.layers)
         return self.layers[-1] if self.combine == "sum" else sum(self.layers)
-
-
-def _one_of(field: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ConfigError(f"{field} must be one of {', '.join(allowed)}, got {value!r}")
 
 
 class Encoder(nn.Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from cerec.errors import ConfigError
+from cerec.errors import ConfigError, check_choices
 
 MODELS = ("bpr", "climf", "climf-original", "lightgcn")
 VECTORS = ("attributes", "id")
@@ -43,10 +43,7 @@ class RecommenderConfig:
         return 1.0 if self.model.startswith("climf") else 0.0
 
     def __post_init__(self) -> None:
-        if self.model not in MODELS:
-            raise ConfigError(f"recommender.model must be one of {MODELS}, got {self.model!r}")
-        if self.vectors not in VECTORS:
-            raise ConfigError(f"recommender.vectors must be one of {VECTORS}, got {self.vectors!r}")
+        check_choices(self, "recommender")
         for name, least in (("dim", 1), ("batch", 1), ("layers", 1)):
             if getattr(self, name) < least:
                 raise ConfigError(

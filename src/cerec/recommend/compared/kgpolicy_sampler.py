@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from cerec.errors import ConfigError
+from cerec.errors import ConfigError, check_choices
 from cerec.graph.ckg import Ckg
 from cerec.graph.spmm import Adjacency, propagate
 from cerec.graph.warmstart import factor_table, random_table
@@ -78,6 +78,7 @@ class KGPolicyConfig:
     """Epochs of BPR-MF with uniform negatives that the recommender starts from."""
 
     def __post_init__(self) -> None:
+        check_choices(self, "kgpolicy")
         least = ("dim", "hidden", "steps", "neighbours", "keep", "update", "batch")
         for name in least:
             if getattr(self, name) < 1:
@@ -95,13 +96,6 @@ class KGPolicyConfig:
                 "kgpolicy.dropout must be in [0, 1) and .gamma in [0, 1], got "
                 f"{self.dropout} and {self.gamma}"
             )
-        if self.recommender not in ("bpr", "climf", "lightgcn"):
-            raise ConfigError(
-                "kgpolicy.recommender must be bpr, climf or lightgcn (climf-original takes no "
-                f"negatives), got {self.recommender!r}"
-            )
-        if self.start not in ("factors", "random"):
-            raise ConfigError(f"kgpolicy.start must be factors or random, got {self.start!r}")
 
 
 class SageEncoder(nn.Module):
