@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -190,10 +191,25 @@ def test_settings_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_tensorboard_events_are_written_on_request(tmp_path: Path) -> None:
-    pytest.importorskip("tensorboard")
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     wanted = replace(QUICK, train=replace(QUICK.train, epochs=2, tensorboard=True))
-    cerec.train(make_world(SMALL, seed=1), wanted, out=tmp_path / "run")
-    assert list((tmp_path / "run" / "tensorboard").glob("events.*"))
+    run = cerec.train(make_world(SMALL, seed=1), wanted, out=tmp_path / "run")
+    events = accumulator.EventAccumulator(str(tmp_path / "run" / "tensorboard")).Reload()
+    for name in ("recommender/loss", "recommender/ndcg@20", "agent/reward"):
+        phase, figure = name.split("/")
+        rows = [r for r in run.history if r["phase"] == phase and figure in r]
+        assert [e.step for e in events.Scalars(name)] == [r["epoch"] for r in rows]
+        want = np.float32([r[figure] for r in rows])
+        assert np.array_equal(np.float32([e.value for e in events.Scalars(name)]), want)
+
+
+def test_tensorboard_that_is_not_installed_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    wanted = replace(QUICK, train=replace(QUICK.train, tensorboard=True))
+    with pytest.raises(ConfigError, match=r"needs TensorBoard: pip install 'cerec\[tensorboard\]'"):
+        cerec.train(make_world(SMALL, seed=1), wanted, out=tmp_path / "run")
 
 
 def test_resuming_a_finished_training_opens_it(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ class Board:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise ConfigError(
-                "train.tensorboard = true needs the package tensorboard: pip install tensorboard"
+                "train.tensorboard = true needs TensorBoard: pip install 'cerec[tensorboard]'"
             ) from None
         self._writer: Any = SummaryWriter(str(folder))
 
