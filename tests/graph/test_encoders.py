@@ -88,6 +88,21 @@ def test_lightgcn_only_propagates() -> None:
     torch.testing.assert_close(Encoder(graph, config, table)()[:, 0], first + second)
 
 
+def test_layers_stand_side_by_side_the_first_one_first() -> None:
+    graph = graph_of(1, 1, 1)
+    config = EncoderConfig(kind="lightgcn", size=1, layers=(1, 1), centre=False)
+    w = 1 / math.sqrt(2)
+    expected = torch.tensor([[2 * w, 5 * w * w], [5 * w, 4 * w * w], [2 * w, 5 * w * w]])
+    table = torch.tensor([[1.0], [2.0], [4.0]])
+    torch.testing.assert_close(Encoder(graph, config, table)(), expected)
+    wide = EncoderConfig(size=1, layers=(1, 2), centre=False)
+    encoder = Encoder(graph, wide, table)
+    encoder.reset(torch.Generator().manual_seed(0))
+    one = encoder.layers[0](encoder.adjacency, encoder.table)
+    two = encoder.layers[1](encoder.adjacency, one)
+    assert torch.equal(encoder(), torch.cat([one, two], dim=1))
+
+
 def test_gat_weights_are_a_softmax() -> None:
     # With zero attention vectors every neighbour, and the node itself, counts the same.
     graph = graph_of(1, 1, 1)
@@ -134,6 +149,24 @@ def test_every_encoder_gives_its_width_and_learns(kind: str, combine: str) -> No
     for name, weight in encoder.named_parameters():
         assert weight.grad is not None, name
         assert weight.grad.any(), name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_gradient_is_added_in_an_order_that_threads_race_for(kind: str) -> None:
+    # The backward of x[rows] adds with atomics once there are enough rows; index_select does not.
+    graph = graph_of(6, 9, 5, seed=2)
+    config = EncoderConfig(kind=kind, size=4, layers=(4,), centre=False)  # type: ignore[arg-type]
+    encoder = Encoder(graph, config, random_table(graph, 4, np.random.default_rng(0)))
+    encoder.reset(torch.Generator().manual_seed(0))
+    todo, seen = [encoder().grad_fn], set()
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            todo += [before for before, _ in node.next_functions]
+    names = {node.name() for node in seen}
+    assert len(names) > 1
+    assert not {name for name in names if name.startswith(("IndexBackward", "IndexPut"))}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -153,7 +153,9 @@ class GatLayer(nn.Module):
         from_, to = (x @ self.source)[:, 0], (x @ self.target)[:, 0]  # (N,)
         counts = matrix.offsets.diff()
         row = torch.repeat_interleave(torch.arange(len(counts)), counts)
-        edge = F.leaky_relu(to[row] + from_[matrix.indices], self.slope)  # (E,)
+        # Not to[row]: the backward of indexing adds in an order that two threads race for.
+        pair = to.index_select(0, row) + from_.index_select(0, matrix.indices)  # (E,)
+        edge = F.leaky_relu(pair, self.slope)
         loop = F.leaky_relu(to + from_, self.slope)  # (N,)
         top = loop.detach().scatter_reduce(0, row, edge.detach(), "amax")
         edge, loop = (edge - top[row]).exp(), (loop - top).exp()
