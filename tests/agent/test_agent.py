@@ -210,6 +210,61 @@ def test_a_resumed_agent_ends_with_the_same_bits(twin_world: Any, baseline: str)
     assert {a.dtype.name for a in whole.state().values()} <= {"float32", "float64"}
 
 
+@pytest.mark.parametrize(
+    ("depth", "kind"),
+    [(3, "sage"), (4, "sage"), (5, "sage"), (2, "gcn"), (2, "gat"), (2, "lightgcn")],
+)
+def test_every_depth_and_every_encoder_learns(twin_world: Any, depth: int, kind: str) -> None:
+    world = twin_world
+    encoder = EncoderConfig(kind=kind, size=16, layers=(16, 16))  # type: ignore[arg-type]
+    agent = agent_of(world, encoder=encoder, depth=depth, updates=2, pairs=16)
+    first = learn(agent, world, 1)[0]
+    before = agent.vectors().copy()
+    second = learn(agent, world, 1, first=1)[0]
+    assert np.isfinite([*first.values(), *second.values()]).all()
+    assert np.isfinite(agent.vectors()).all()
+    assert not np.array_equal(before, agent.vectors())
+    walks = agent.walk(world.user, world.item, world.context, rng=np.random.default_rng(0))
+    assert walks.steps.tolist() == [depth] * len(world.user)
+    assert agent.rewards(walks, world.context).shape == (depth, len(world.user))
+
+
+def test_attention_on_a_large_graph_gives_the_same_bits_on_any_number_of_threads(
+    make_world: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Two users took everything and two values stand on everything: half of all edges meet there.
+    n = 5000
+    rng = np.random.default_rng(0)
+    vectors = [rng.standard_normal((m, 2)).astype(np.float32) for m in (2, n)]
+    pairs = [(i, e) for i in range(n) for e in (0, 1)]
+    world = make_world([(e, i) for i, e in pairs], [(i, 0, e) for i, e in pairs], *vectors, 2, 1)
+    monkeypatch.setattr("cerec.agent.agent._LARGE", 0)
+    encoder = EncoderConfig(kind="gat", size=2, layers=(2,))
+    found = []
+    for threads in ("1", "2", "2"):
+        monkeypatch.setenv("CEREC_THREADS", threads)
+        agent = agent_of(world, encoder=encoder, pairs=4, updates=2, list_length=1)
+        learn(agent, world, 1)
+        found.append(agent.vectors())
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[1], found[2])
+
+
+def test_similarity_is_of_the_start_or_of_the_moment(twin_world: Any) -> None:
+    world = twin_world
+    start, moment = (agent_of(world, similarity=s, updates=2) for s in ("start", "encoder"))
+    for agent in (start, moment):
+        learn(agent, world, 1)
+    yardstick = start.compared().copy()
+    rows = slice(world.graph.n_users, world.graph.n_users + world.graph.n_items)
+    for agent in (start, moment):
+        learn(agent, world, 2, first=1)
+    assert np.array_equal(start.compared(), yardstick)
+    assert not np.array_equal(start.compared(), start.vectors()[rows])
+    assert np.array_equal(moment.compared(), moment.vectors()[rows])
+    assert not np.array_equal(start.vectors(), moment.vectors())  # learned from other rewards
+
+
 def test_the_state_of_a_fresh_agent_can_be_loaded(twin_world: Any) -> None:
     fresh = agent_of(twin_world)
     other = agent_of(twin_world)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from recommend_worlds import random_world
+from recommend_worlds import facts, ragged, random_world
 
 from cerec.data.split import SplitConfig, split
 from cerec.data.synthetic import checkerboard
@@ -12,6 +12,7 @@ from cerec.errors import ConfigError, RunError
 from cerec.graph.facts import Facts
 from cerec.recommend.base import Recommender
 from cerec.recommend.config import MODELS, VECTORS, RecommenderConfig
+from cerec.recommend.lightgcn import LightGCN
 from cerec.recommend.lines import LINES, fit_line
 from cerec.recommend.models import build
 from cerec.recommend.negatives import Uniform
@@ -142,6 +143,30 @@ def test_lightgcn_propagates_as_the_dense_formula() -> None:
         want = want + layer
     user, item = model.factors()
     assert np.concatenate([user, item]) == pytest.approx(want / 4, abs=1e-5)
+
+
+def test_the_effect_of_a_value_under_lightgcn_is_its_share_of_an_item_nobody_took() -> None:
+    # Nothing reaches item 1 through the graph: all of its vector but its own part is its values'.
+    known, held = ragged([0], [0]), facts([[0], [1, 2]], [0, 0, 0])
+    model = build(config("lightgcn", "attributes", layers=3), known, held, seed=1)
+    scorer, own = model.scorer(), model.state()["own"]
+    assert scorer.effect[[1, 2]].mean(0) == pytest.approx(scorer.item[1] - own[1] / 4, abs=1e-6)
+
+
+def test_lightgcn_pushes_the_imagined_item_below_the_real_one() -> None:
+    known, held = ragged([0], [0, 1]), facts([[0], [1, 2]], [0, 0, 0, 0])
+    settings = config("lightgcn", "attributes", swap_weight=0.7)
+    model = build(settings, known, held, seed=1)
+    assert isinstance(model, LightGCN)
+    user, item = np.array([0, 1, 1], np.int32), np.array([0, 1, 0], np.int32)
+    lost, gained = np.array([0, 2, -1], np.int32), np.array([1, 3, -1], np.int32)
+    scorer = model.scorer()
+    changed = [(0, 0, [1]), (1, 1, [1, 3])]
+    gaps = [scorer.rescore(u, i, np.array(v), held) - scorer.scores(u)[i] for u, i, v in changed]
+    want = 0.7 * sum(np.logaddexp(0.0, gap) for gap in gaps)
+    final = model._propagate()
+    got = float(model._swap_loss(final[0], user, item, lost, gained).detach())
+    assert got == pytest.approx(want, rel=1e-5)
 
 
 def test_popularity_by_hand_and_unknown_line() -> None:

@@ -182,6 +182,29 @@ def test_a_dominating_current_item_is_left_out_exactly(make_graph: Make) -> None
     assert 0.65 < np.mean(np.array(ends) == 2) < 0.85
 
 
+def test_gradient_beside_a_dominating_current_item(make_graph: Make) -> None:
+    # As above; a third walk, from item 1, shares the group and has the softmax of the group.
+    graph = make_graph(1, 3, 1, [(0, 0)], [(0, 0), (1, 0), (2, 0)])
+    h = np.array([[1.0], [60.0], [1.0], [1.0 + math.log(3.0)], [1.0]], np.float32)
+    sampler, item = PathSampler(graph), np.array([0, 0, 1])
+    lists, weight = no_lists(1), np.array([[1.0, 3.0, 0.5]])
+    drawn = set()
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        walks = sampler.walk(h, np.zeros(3, int), item, lists, depth=1, rng=rng)
+        drawn |= set(walks.end[:2].tolist())
+        grad = sampler.gradient(h, walks, lists, weight)
+        slow = torch.from_numpy(h.astype(np.float64)).requires_grad_()
+        parts = [
+            weight[0, b] * step_log_p(slow, graph, 0, int(item[b]), set(), 0.2)[0, int(end)]
+            for b, end in enumerate(walks.end)
+        ]
+        torch.stack(parts).sum().backward()
+        assert slow.grad is not None
+        np.testing.assert_allclose(grad, slow.grad.numpy(), rtol=1e-4, atol=1e-5)
+    assert drawn == {1, 2}
+
+
 def test_uniform_steps_ignore_the_vectors(random_graph: Make) -> None:
     graph = random_graph(1)
     h = vectors(graph, 1)
@@ -200,20 +223,27 @@ def test_uniform_steps_ignore_the_vectors(random_graph: Make) -> None:
     assert not leaf.grad.any()
 
 
-def test_one_uniform_step_sends_no_gradient_through_it(random_graph: Make) -> None:
+@pytest.mark.parametrize("uniform", [(True, False), (False, True), (False, False)])
+def test_one_uniform_step_sends_no_gradient_through_it(
+    random_graph: Make, uniform: tuple[bool, bool]
+) -> None:
+    # All walks stand on item 0: only their first step touches it, only their second the others.
     graph = random_graph(2)
     h = torch.from_numpy(vectors(graph, 2)).requires_grad_()
     lists = no_lists(graph.n_users)
-    sampler = PathSampler(graph, uniform_attribute=True)
-    user, item = np.zeros(12, int), np.arange(12)
+    sampler = PathSampler(graph, uniform_attribute=uniform[0], uniform_item=uniform[1])
+    user, item = np.zeros(12, int), np.zeros(12, int)
     walks = sampler.walk(
         h.detach().numpy(), user, item, lists, depth=1, rng=np.random.default_rng(0)
     )
     sampler.log_prob(h, walks, lists).sum().backward()
     assert h.grad is not None
-    assert h.grad[: graph.n_users].any()
-    fresh = ~np.isin(np.arange(12), np.concatenate([graph.items_of.row(a) for a in range(7)]))
-    assert not h.grad[graph.n_users : graph.n_users + 12][torch.from_numpy(fresh)].any()
+    assert h.grad[0].any()
+    items = h.grad[graph.n_users : graph.n_users + graph.n_items].abs().amax(dim=1)
+    assert bool(items[0] > 1e-3) != uniform[0]
+    assert bool(items[1:].max() > 1e-3) != uniform[1]
+    assert items[0] < 1e-6 or not uniform[0]
+    assert items[1:].max() == 0 or not uniform[1]
 
 
 def test_attributes_of_many_items_and_many_users_score_as_the_slow_version(

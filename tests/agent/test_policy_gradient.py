@@ -1,0 +1,140 @@
+"""What `WalkAgent` learns from, against all walks there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from cerec.agent import agent as module
+from cerec.agent.agent import WalkAgent
+from cerec.agent.config import AgentConfig
+from cerec.agent.reward import cutoffs, list_items
+from cerec.graph.encoders import EncoderConfig
+from cerec.sample.paths import Walks
+
+GAMMA, ENTROPY = 0.5, 0.1
+BASELINES = ["others", "mean", "value"]
+
+
+class Standstill:
+    """Keeps the gradients of the node table and moves nothing."""
+
+    def __init__(self, table: torch.nn.Parameter) -> None:
+        self.table, self.seen = table, []
+
+    def step(self) -> None:
+        assert self.table.grad is not None
+        self.seen.append(self.table.grad.numpy().copy())
+
+    def zero_grad(self) -> None:
+        self.table.grad = None
+
+
+@pytest.fixture(scope="module")
+def world(make_world: Callable[..., Any]) -> Any:
+    # Scores 4, 3, 5, 1, 2: items 0 and 2 are known, item 1 is the list, item 2 is not rational.
+    rng = np.random.default_rng(4)
+    facts = [(0, 0, 0), (2, 0, 0), (3, 0, 0), (0, 0, 1), (1, 0, 1), (4, 0, 1), (3, 0, 2), (4, 0, 2)]
+    user, item = np.ones((1, 3), np.float32), rng.standard_normal((5, 3)).astype(np.float32)
+    item += (np.float32([[4], [3], [5], [1], [2]]) - item.sum(axis=1, keepdims=True)) / 3
+    return make_world([(0, 0), (0, 2)], facts, user, item, 3, 1)
+
+
+def still_agent(world: Any, baseline: str, pairs: int) -> tuple[WalkAgent, Standstill]:
+    config = AgentConfig(
+        depth=2,
+        gamma=GAMMA,
+        entropy=ENTROPY,
+        baseline=baseline,  # type: ignore[arg-type]
+        list_length=1,
+        pairs=pairs,
+        starts="positives",
+    )
+    encoder = EncoderConfig(kind="lightgcn", size=3, layers=(3,), centre=False)
+    agent = WalkAgent(config, encoder, world.graph, world.facts, seed=0)
+    made, _ = agent._begin(agent._first_table(world.context))
+    made.table.data *= 2.0  # so that the attention is far from uniform
+    still = Standstill(made.table)
+    agent._adam = still  # type: ignore[assignment]
+    return agent, still
+
+
+def update(agent: WalkAgent, world: Any, seed: int) -> None:
+    rng, cutoff = np.random.default_rng(seed), cutoffs(world.context, 1)
+    agent._update(world.user[:1], world.item[:1], world.context, cutoff, rng)
+
+
+def all_walks(agent: WalkAgent, world: Any) -> Walks:
+    """Every walk from item 0, each once: of many drawn ones; their chances add up to one."""
+    n = 20_000
+    user, item = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    drawn = agent.walk(user, item, world.context, rng=np.random.default_rng(0))
+    _, at = np.unique(np.concatenate([drawn.item, drawn.attribute]), axis=1, return_index=True)
+    walks = replace(
+        drawn,
+        user=user[at],
+        list=drawn.list[at],
+        item=drawn.item[:, at],
+        attribute=drawn.attribute[:, at],
+        log_p=drawn.log_p[:, at],
+    )
+    assert np.exp(walks.log_p.sum(axis=0)).sum() == pytest.approx(1.0, abs=1e-6)
+    return walks
+
+
+def returns_of(agent: WalkAgent, world: Any, walks: Walks) -> np.ndarray:
+    gain = agent.rewards(walks, world.context) - ENTROPY * walks.log_p
+    return np.stack([gain[0] + GAMMA * gain[1], gain[1]])
+
+
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_updates_follow_the_policy_gradient_on_average(world: Any, baseline: str) -> None:
+    agent, still = still_agent(world, baseline, pairs=10_000)
+    walks = all_walks(agent, world)
+    assert 4 < len(walks.user) < 40
+    chance = np.exp(walks.log_p.sum(axis=0))
+    expected = chance * returns_of(agent, world, walks)
+    lists = list_items(world.context, 1)
+    encoder = agent._encoder
+    assert encoder is not None
+    log_p = agent.sampler.log_prob(encoder(), walks, lists)
+    (-(log_p * torch.from_numpy(expected)).sum()).backward()
+    assert encoder.table.grad is not None
+    exact = encoder.table.grad.numpy().copy()
+    still.zero_grad()
+    for seed in range(4):
+        update(agent, world, seed)
+    found = np.mean(still.seen, axis=0)
+    size = np.linalg.norm(exact)
+    assert size > 0.05
+    assert np.linalg.norm(found - exact) < 0.05 * size
+
+
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_what_is_expected_is_taken_off_the_returns(
+    world: Any, baseline: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advantages: list[np.ndarray] = []
+    loss = module.reinforce_loss
+
+    def kept(log_p: torch.Tensor, advantage: torch.Tensor) -> torch.Tensor:
+        advantages.append(advantage.numpy())
+        return loss(log_p, advantage)
+
+    monkeypatch.setattr(module, "reinforce_loss", kept)
+    agent, _ = still_agent(world, baseline, pairs=2000)
+    walks = all_walks(agent, world)
+    chance = np.exp(walks.log_p.sum(axis=0))
+    mean = returns_of(agent, world, walks) @ chance
+    assert np.abs(mean).min() > 0.3
+    for seed in range(3):
+        update(agent, world, seed)
+    first, last = advantages[0].mean(axis=1), advantages[-1].mean(axis=1)
+    expected = mean if baseline == "value" else [0.0, 0.0]  # the value starts at zero
+    np.testing.assert_allclose(first, expected, atol=0.05)
+    np.testing.assert_allclose(last, [0.0, 0.0], atol=0.05)
