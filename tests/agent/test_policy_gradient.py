@@ -37,11 +37,12 @@ class Standstill:
 
 @pytest.fixture(scope="module")
 def world(make_world: Callable[..., Any]) -> Any:
-    # Scores 4, 3, 5, 1, 2: items 0 and 2 are known, item 1 is the list, item 2 is not rational.
+    # Scores 4, 3, 5, 1, 2, 0: items 0 and 2 are known and not rational, item 1 is the list. The
+    # first step by value 1 leads to item 4, from where alone the second can be rational again.
     rng = np.random.default_rng(4)
-    facts = [(0, 0, 0), (2, 0, 0), (3, 0, 0), (0, 0, 1), (1, 0, 1), (4, 0, 1), (3, 0, 2), (4, 0, 2)]
-    user, item = np.ones((1, 3), np.float32), rng.standard_normal((5, 3)).astype(np.float32)
-    item += (np.float32([[4], [3], [5], [1], [2]]) - item.sum(axis=1, keepdims=True)) / 3
+    facts = [(0, 0, 0), (2, 0, 0), (3, 0, 0), (0, 0, 1), (1, 0, 1), (4, 0, 1), (4, 0, 2), (5, 0, 2)]
+    user, item = np.ones((1, 3), np.float32), rng.standard_normal((6, 3)).astype(np.float32)
+    item += (np.float32([[4], [3], [5], [1], [2], [0]]) - item.sum(axis=1, keepdims=True)) / 3
     return make_world([(0, 0), (0, 2)], facts, user, item, 3, 1)
 
 
@@ -112,7 +113,7 @@ def test_updates_follow_the_policy_gradient_on_average(world: Any, baseline: str
     found = np.mean(still.seen, axis=0)
     size = np.linalg.norm(exact)
     assert size > 0.05
-    assert np.linalg.norm(found - exact) < 0.05 * size
+    assert np.linalg.norm(found - exact) < 0.02 * size
 
 
 @pytest.mark.parametrize("baseline", BASELINES)
