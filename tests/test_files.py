@@ -15,7 +15,7 @@ def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
     (run / "old.txt").write_text("old")
-    with replacing(run) as new:
+    with replacing(run, folder=True) as new:
         new.mkdir()
         (new / "new.txt").write_text("new")
     assert [p.name for p in run.iterdir()] == ["new.txt"]
@@ -46,3 +46,16 @@ def test_arrays_round_trip_and_damage_is_told(tmp_path: Path) -> None:
         read_arrays(path)
     with pytest.raises(RunError, match="no such file"):
         read_arrays(tmp_path / "none.safetensors")
+
+
+def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path, monkeypatch) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "index.html").write_text("mine")
+    (tmp_path / "link").symlink_to(site)
+    monkeypatch.chdir(site)
+    for path in (site, tmp_path / "link", Path()):
+        with pytest.raises(RunError, match="is a folder; give the name of a file"):
+            write_json(path, {})
+    assert (tmp_path / "link" / "index.html").read_text() == "mine"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "site"]

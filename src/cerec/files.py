@@ -19,12 +19,21 @@ from safetensors.numpy import load_file, save_file
 from cerec.errors import CerecError, RunError
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A path beside `path` to write a file or folder to; it takes the place of `path` at the end.
+def refuse_folder(path: Path) -> None:
+    """Refuse a folder where a file is to be written."""
+    if path.is_dir():
+        raise RunError(f"{path}: is a folder; give the name of a file")
 
+
+@contextmanager
+def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
+    """A path beside `path` to write a file to; it takes the place of `path` at the end.
+
+    With `folder` it is a folder that is written, and replaced; otherwise a folder is refused.
     When the block fails, `path` is as it was and nothing is left behind.
     """
+    if not folder:
+        refuse_folder(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
@@ -34,7 +43,7 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield target
         _sync(target)
-        if path.is_dir() and not path.is_symlink():
+        if folder and path.is_dir() and not path.is_symlink():
             path.rename(old)  # a folder cannot be replaced in one step
         target.replace(path)
     finally:

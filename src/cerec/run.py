@@ -220,7 +220,7 @@ class Run:
             raise RunError(f"{path}: is a file; save to a folder")
         if path.is_dir() and any(path.iterdir()) and not (path / "run.json").exists():
             raise RunError(f"{path}: holds other files; save to a new folder, or to that of a run")
-        with replacing(path) as new:
+        with replacing(path, folder=True) as new:
             new.mkdir()
             self.write(new)
         return path

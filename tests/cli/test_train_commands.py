@@ -248,3 +248,23 @@ def test_a_killed_training_resumes_to_the_same_numbers(world: Path, tmp_path: Pa
     assert one.vectors is not None
     assert two.vectors is not None
     assert (one.vectors == two.vectors).all()
+
+
+def test_a_folder_given_for_a_file_stays(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    folder = tmp_path / "a.parquet"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("mine")
+    monkeypatch.chdir(folder)
+    cases = [
+        ["report", str(trained), "--out"],
+        ["recommend", str(trained), "--all", "--out"],
+        ["evaluate", str(trained), "--per-user"],
+        ["explain", str(trained), "--all", "--out"],
+    ]
+    for argv in cases:
+        for name in (str(folder), "."):
+            code, _, err = run(capsys, *argv, name)
+            assert (code, err) == (2, f"cerec: {name}: is a folder; give the name of a file\n")
+    assert [p.name for p in tmp_path.rglob("*")] == ["a.parquet", "mine.txt"]

@@ -17,6 +17,7 @@ from cerec.explain.batch import explain_all
 from cerec.explain.explanation import WhatIf
 from cerec.explain.lookup import Lock, Pair, pair_of, value_row
 from cerec.explain.options import Options
+from cerec.files import refuse_folder
 from cerec.run import Run, open_explainer, open_run
 
 K = Annotated[int, typer.Option("-k", "--k", help="Length of the list.")]
@@ -76,6 +77,7 @@ def explain(
     if everyone:
         if out_file is None or user or item or why_not:
             raise ConfigError("--all needs --out FILE.parquet, and no --user, --item or --why-not")
+        refuse_folder(out_file)
         if out_file.suffix != ".parquet":
             raise ConfigError(f"--out must end in .parquet, got {str(out_file)!r}")
         _explain_all(run_folder, out_file, asked, resume=resume, json=json)

@@ -45,6 +45,8 @@ def recommend(
     """
     others = [name for name, given in (("--user", user), ("--items", items)) if given is not None]
     _refuse_mixture(others + ["--new-item"] * bool(new_item), everyone, out_file)
+    if out_file is not None:
+        refuse_other_tables("--out", out_file)
     run = open_run(run_folder)
     if out_file is not None:
         write_all(run, k, out_file)
@@ -108,7 +110,6 @@ def _ids(text: str) -> list[str]:
 
 def write_all(run: Run, k: int, path: Path) -> None:
     """Every user's list as one table."""
-    refuse_other_tables("--out", path)
     lists, frames = run.recommend_all(k), [_frame([])]
     with progress() as bar:
         task = bar.add_task("lists", total=len(run.data.users), note="users")

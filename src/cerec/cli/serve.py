@@ -14,6 +14,7 @@ import typer
 from cerec.cli.arguments import RunFolder
 from cerec.cli.console import err, remark
 from cerec.errors import ConfigError
+from cerec.files import refuse_folder
 from cerec.run import open_run
 
 _NEEDED = ("fastapi", "uvicorn")
@@ -77,6 +78,7 @@ def report(
     """
     from cerec.serve.report import write_report
 
+    refuse_folder(out_file)
     path = write_report(open_run(run), out_file, users=users, items=items, k=k)
     remark(f"wrote {path} ({path.stat().st_size / 1024:,.0f} kB)")
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import polars as pl
 
 from cerec.errors import ConfigError
-from cerec.files import replacing
+from cerec.files import refuse_folder, replacing
 
 
 def refuse_other_tables(option: str, path: Path) -> None:
-    """Refuse a file that is not to be a Parquet or CSV table."""
+    """Refuse a folder, and a file that is not to be a Parquet or CSV table."""
+    refuse_folder(path)
     if path.suffix not in (".parquet", ".csv"):
         raise ConfigError(f"{option} must end in .parquet or .csv, got {str(path)!r}")
 

@@ -103,7 +103,7 @@ def _unzip(name: str, source: Source, wheel: Path) -> Path:
     """The files out of the wheel, each with the right checksum, all or none."""
     home = _home(name)
     try:
-        with zipfile.ZipFile(wheel) as archive, replacing(home) as target:
+        with zipfile.ZipFile(wheel) as archive, replacing(home, folder=True) as target:
             target.mkdir()
             for file, expected in source.files.items():
                 content = archive.read(f"{source.folder}/{file}")

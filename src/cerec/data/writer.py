@@ -43,7 +43,7 @@ def write(data: Dataset, folder: str | Path, format: str = "tables") -> Path:
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise DataError(f"{target}: is there already; name a new folder, or empty it first")
     try:
-        with replacing(target) as aside:
+        with replacing(target, folder=True) as aside:
             aside.mkdir()
             WRITERS[format](data, aside)
     except OSError as error:

@@ -22,7 +22,7 @@ from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation
 from cerec.explain.options import Options
 from cerec.explain.parts import SCHEMA, Part, write_part, write_parts
-from cerec.files import read_json, replacing, write_json
+from cerec.files import read_json, refuse_folder, replacing, write_json
 from cerec.threads import kernel_threads
 
 _USERS_PER_PART = 256
@@ -57,6 +57,7 @@ def explain_all(
     explainer in another process, given as a module's function or a `partial` of one; with it a
     large job runs on one process per core. `on_part` is told the users done and their total.
     """
+    refuse_folder(target)
     folder = target.with_name(target.name + ".parts")
     _prepare(folder, _job(explainer, asked), resume=resume)
     n_users = len(explainer.data.users)

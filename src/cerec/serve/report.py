@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cerec.files import replacing
+from cerec.files import refuse_folder, replacing
 from cerec.serve.overview import overview, run_facts
 from cerec.serve.page import load_files
 from cerec.serve.service import timeless
@@ -40,6 +40,7 @@ def write_report(
 ) -> Path:
     """Write the report of a run: its view, and `users` people with `items` explained items each."""
     target = Path(path)
+    refuse_folder(target)
     text = report_html(run, users=users, items=items, k=k)
     with replacing(target) as new:
         new.write_text(text, encoding="utf-8")

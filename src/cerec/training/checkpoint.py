@@ -28,7 +28,7 @@ class Checkpoint:
 
 def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Replace the checkpoint in `folder`."""
-    with replacing(folder) as new:
+    with replacing(folder, folder=True) as new:
         new.mkdir()
         for group, arrays in checkpoint.arrays.items():
             write_arrays(new / f"{group}.safetensors", arrays)
