@@ -33,7 +33,7 @@ from cerec.recommend.scorer import Scorer
 from cerec.run import Run, open_run
 from cerec.runfolder import read_facts
 from cerec.training.board import Board
-from cerec.training.checkpoint import drop_checkpoint
+from cerec.training.checkpoint import drop_checkpoint, find_checkpoint
 from cerec.training.loop import Row, Trainer
 from cerec.training.signals import SignalConfig
 
@@ -181,10 +181,13 @@ def _prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) 
         if not (folder / "run.json").exists():
             return False
         meta = read_facts(folder)["meta"]
-        return bool(meta.get("finished")) and meta.get("begun") == begun
+        done = bool(meta.get("finished")) and meta.get("begun") == begun
+        if done:
+            drop_checkpoint(folder / "checkpoint")  # of a kill just before the end
+        return done
     if (folder / "run.json").exists() and not force:
         raise RunError(f"{folder}: holds a run; choose another --out, --resume or --force")
-    if (folder / "checkpoint").exists() and not force:
+    if not force and find_checkpoint(folder / "checkpoint"):
         raise RunError(
             f"{folder}: holds an unfinished training; --resume goes on, --force begins anew"
         )

@@ -105,7 +105,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
         )
     if not (folder / "run.json").exists():
         hint = "is not a run folder"
-        if (folder / "checkpoint").is_dir():
+        if (folder / "checkpoint").is_dir() or (folder / "begun.json").exists():
             hint = (
                 f"is an unfinished training; go on with: cerec train DATA --out {folder} --resume"
             )

@@ -1,4 +1,8 @@
-"""Where a killed training goes on: arrays and counters, written aside and renamed."""
+"""Where a killed training goes on: arrays and counters, written aside and renamed.
+
+A folder is replaced in two renames. A kill between them leaves no checkpoint, but the old and the
+new one whole in the folder aside, `.checkpoint.XXXXXXXX`; the next look puts the new one in place.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +32,7 @@ class Checkpoint:
 
 def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Replace the checkpoint in `folder`."""
+    find_checkpoint(folder)
     with replacing(folder, folder=True) as new:
         new.mkdir()
         for group, arrays in checkpoint.arrays.items():
@@ -39,9 +44,39 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
         write_history(new / "history.csv", checkpoint.counters.get("history", []))  # to look at
 
 
+def find_checkpoint(folder: Path) -> bool:
+    """Whether there is a checkpoint; one that a kill left aside is put in place first."""
+    if not folder.is_dir():
+        copies = [copy for aside in _asides(folder) for copy in aside.iterdir() if _whole(copy)]
+        if copies:
+            max(copies, key=_age).rename(folder)
+    for aside in _asides(folder):
+        shutil.rmtree(aside, ignore_errors=True)
+    return folder.is_dir()
+
+
+def _asides(folder: Path) -> list[Path]:
+    """What kills left behind while `folder` was being replaced."""
+    return [p for p in folder.parent.glob(f".{folder.name}.????????") if p.is_dir()]
+
+
+def _whole(copy: Path) -> bool:
+    """Whether every file of a checkpoint is there; each was renamed into place when complete."""
+    try:
+        groups = read_json(copy / "counters.json")["groups"]
+        return all((copy / f"{group}.safetensors").is_file() for group in groups)
+    except (RunError, KeyError, TypeError):
+        return False
+
+
+def _age(copy: Path) -> tuple[int, bool]:
+    """Larger for the later of two copies."""
+    return (copy / "counters.json").stat().st_mtime_ns, copy.name == "new"
+
+
 def read_checkpoint(folder: Path) -> Checkpoint | None:
     """The checkpoint in `folder`, or None when there is none."""
-    if not folder.is_dir():
+    if not find_checkpoint(folder):
         return None
     facts: Mapping[str, Any] = read_json(folder / "counters.json")
     try:
@@ -52,5 +87,6 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
 
 
 def drop_checkpoint(folder: Path) -> None:
-    """Remove the checkpoint, if there is one."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove the checkpoint, if there is one, and what kills left of others."""
+    for path in (*_asides(folder), folder):
+        shutil.rmtree(path, ignore_errors=True)
