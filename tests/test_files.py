@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -59,3 +61,50 @@ def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path, monkeypatch) -> None
             write_json(path, {})
     assert (tmp_path / "link" / "index.html").read_text() == "mine"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "site"]
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path) -> None:
+    """With files of 4 kB at the most, in a process of its own."""
+    code = """
+import pickle, resource
+import numpy as np, polars as pl
+import subprocess
+import sys
+from pathlib import Path
+from cerec.files import Unwritten, replacing, write_arrays, write_json
+from cerec.training.checkpoint import Checkpoint, write_checkpoint
+
+def frame(rows):
+    return pl.DataFrame({"a": np.random.default_rng(0).random(rows)})
+
+def table(path, rows):
+    with replacing(path) as new:
+        frame(rows).write_csv(new) if path.suffix == ".csv" else frame(rows).write_parquet(new)
+
+def joined(path, rows):
+    with replacing(path) as new:
+        frame(rows).lazy().sink_parquet(new)
+
+WRITERS = {
+    "a.json": lambda path, n: write_json(path, list(range(n))),
+    "a.safetensors": lambda path, n: write_arrays(path, {"x": np.zeros(n)}),
+    "a.csv": table,
+    "a.parquet": table,
+    "b.parquet": joined,
+    "checkpoint": lambda path, n: write_checkpoint(path, Checkpoint({}, {"m": {"x": np.ones(n)}})),
+}
+for name, write in WRITERS.items():
+    write(Path(name), 5)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+for name, write in WRITERS.items():
+    before = {p: p.stat().st_ino for p in Path().rglob("*")}
+    try:
+        write(Path(name), 100_000)
+    except Unwritten as error:
+        print(pickle.loads(pickle.dumps(error)))
+    assert {p: p.stat().st_ino for p in Path().rglob("*")} == before
+"""
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=tmp_path)
+    names = ("a.json", "a.safetensors", "a.csv", "a.parquet", "b.parquet", "checkpoint")
+    assert done.stdout.splitlines() == [f"{n}: cannot be written: File too large" for n in names]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,26 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from cerec.errors import CerecError, RunError
+
+
+class Unwritten(RunError):
+    """A file that the disk, its quota or its rights do not allow."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)  # both, so that it comes whole out of another process
+
+    def __str__(self) -> str:
+        return "{}: cannot be written: {}".format(*self.args)
+
+
+def _reason(error: Exception) -> str | None:
+    """Why the system did not write, in its words; None when that is not what happened."""
+    if isinstance(error, Unwritten):
+        return str(error.args[1])
+    of_rust = re.search(r"([^:]+) \(os error \d+\)", str(error))  # polars and safetensors
+    if of_rust:
+        return of_rust[1].strip()
+    return error.strerror or str(error) if isinstance(error, OSError) else None
 
 
 def refuse_folder(path: Path) -> None:
@@ -38,7 +59,7 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     except OSError as error:
-        raise RunError(f"{path}: cannot be written: {error.strerror}") from None
+        raise Unwritten(path, error.strerror or str(error)) from None
     target, old = aside / "new", aside / "old"
     try:
         yield target
@@ -46,6 +67,11 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
         if folder and path.is_dir() and not path.is_symlink():
             path.rename(old)  # a folder cannot be replaced in one step
         target.replace(path)
+    except Exception as error:
+        reason = _reason(error)
+        if reason is None:
+            raise
+        raise Unwritten(path, reason) from None
     finally:
         if old.exists() and not path.exists():
             old.rename(path)

@@ -228,7 +228,8 @@ class Run:
     def write(self, folder: Path) -> None:
         """Write the files of the run into an existing folder, `run.json` last."""
         write_dataset(self.data, folder)
-        (folder / "config.toml").write_text(to_toml(self.config), encoding="utf-8")
+        with replacing(folder / "config.toml") as target:
+            target.write_text(to_toml(self.config), encoding="utf-8")
         write_arrays(folder / "split.safetensors", split_arrays(self.split))
         arrays = scorer_arrays(self.scorer)
         if self.vectors is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from cerec import __version__
@@ -31,3 +33,13 @@ def test_a_wrong_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 2
     assert err.count("\n") == 1
     assert "--hepl" in err
+
+
+def test_what_the_disk_refuses_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "a/file")
+
+    monkeypatch.setattr("cerec.cli.settings.to_table", full)
+    assert run(capsys, "settings") == (2, "", "cerec: a/file: No space left on device\n")

@@ -95,6 +95,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         code = 141
+    except OSError as error:
+        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        code = 2
     except (KeyboardInterrupt, typer.Abort):
         _say("stopped")
         code = 130

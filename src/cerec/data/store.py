@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cerec.data.dataset import Dataset, Interactions, Planted, Triples
 from cerec.data.ids import IdTable
 from cerec.errors import RunError
-from cerec.files import read_arrays, read_json, write_arrays, write_json
+from cerec.files import read_arrays, read_json, replacing, write_arrays, write_json
 
 VERSION = 1
 _TABLES = {"users": "user", "items": "item", "entities": "entity", "relations": "relation"}
@@ -27,9 +27,8 @@ def write_dataset(data: Dataset, folder: Path) -> None:
     """Write the tables of `data` into an existing folder."""
     for name in _TABLES:
         table: IdTable = getattr(data, name)
-        pl.DataFrame({"id": table.ids, "name": table.names}).write_parquet(
-            folder / f"{name}.parquet"
-        )
+        with replacing(folder / f"{name}.parquet") as target:
+            pl.DataFrame({"id": table.ids, "name": table.names}).write_parquet(target)
     arrays: dict[str, NDArray[Any]] = {}
     for name in _PARTS:
         part = getattr(data, name)

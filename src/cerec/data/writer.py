@@ -10,7 +10,7 @@ from cerec.data.write_kgat import write_kgat
 from cerec.data.write_recbole import write_recbole
 from cerec.data.write_tables import frames, write_frame
 from cerec.errors import ConfigError, DataError
-from cerec.files import replacing
+from cerec.files import Unwritten, replacing
 
 
 def _write_csv(data: Dataset, folder: Path) -> None:
@@ -46,8 +46,6 @@ def write(data: Dataset, folder: str | Path, format: str = "tables") -> Path:
         with replacing(target, folder=True) as aside:
             aside.mkdir()
             WRITERS[format](data, aside)
-    except OSError as error:
-        raise DataError(
-            f"{target}: cannot be written ({error.strerror}); name another folder"
-        ) from None
+    except Unwritten as error:
+        raise DataError(f"{error}; name another folder") from None
     return target
