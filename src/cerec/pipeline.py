@@ -32,8 +32,8 @@ from cerec.recommend.models import build
 from cerec.recommend.scorer import Scorer
 from cerec.run import Run, open_run
 from cerec.runfolder import read_facts
-from cerec.training.board import Board
-from cerec.training.checkpoint import drop_checkpoint, find_checkpoint
+from cerec.training.board import Board, drop_events, writer
+from cerec.training.checkpoint import damaged, drop_checkpoint, find_checkpoint
 from cerec.training.loop import Row, Trainer
 from cerec.training.signals import SignalConfig
 
@@ -63,7 +63,7 @@ def train(
     looked at once, at the end.
     """
     config = config or RunConfig()
-    _refuse_strange(data, config, seed)
+    _refuse_strange(data, config, seed, out)
     if words := idle(config):
         log.warning(words)
     started = time.perf_counter()
@@ -148,7 +148,7 @@ def idle(config: RunConfig) -> str | None:
     return None
 
 
-def _refuse_strange(data: object, config: object, seed: object) -> None:
+def _refuse_strange(data: object, config: object, seed: object, out: object) -> None:
     if not isinstance(data, Dataset):
         raise DataError(f"train takes data of cerec.load(FOLDER), got {data!r:.60}")
     if not isinstance(config, RunConfig):
@@ -162,6 +162,10 @@ def _refuse_strange(data: object, config: object, seed: object) -> None:
             f"agent.reward = 'verified' asks the model what a value does, and {what} nothing of "
             "values; set agent.reward = 'all', or recommender.vectors = 'attributes'"
         )
+    if out is not None and not str(out):
+        raise ConfigError("out is empty; name a folder")
+    if out is not None and config.train.tensorboard:
+        writer()  # refuses where there is none, before anything is touched
 
 
 def _model(config: RunConfig, material: Material) -> Recommender:
@@ -177,7 +181,7 @@ def _prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) 
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder}: is a file; --out must be a folder")
     if resume and (folder / "begun.json").exists():
-        _refuse_other(folder, read_json(folder / "begun.json"), begun)
+        _refuse_other(folder, read_begun(folder), begun)
         if not (folder / "run.json").exists():
             return False
         meta = read_facts(folder)["meta"]
@@ -196,15 +200,26 @@ def _prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) 
     except OSError as error:
         raise RunError(f"{folder}: cannot be made: {error.strerror}") from None
     drop_checkpoint(folder / "checkpoint")
+    if (folder / "begun.json").exists():
+        drop_events(folder / "tensorboard")
     write_json(folder / "begun.json", begun)
     return False
 
 
+def read_begun(folder: Path) -> dict[str, Any]:
+    """What the training in a folder was begun with, its settings as a table."""
+    path = folder / "begun.json"
+    try:
+        begun = read_json(path)
+        return {**begun, "config": tomllib.loads(begun["config"]), "seed": int(begun["seed"])}
+    except (RunError, KeyError, TypeError, ValueError, AttributeError):
+        raise damaged(path) from None
+
+
 def _refuse_other(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
     """Refuse to resume what was begun otherwise, naming what differs."""
-    tables = [tomllib.loads(begun["config"]) for begun in (there, here)]
     found = [n for n in ("data", "seed", "negatives") if there.get(n) != here.get(n)]
-    found += differences(*tables)
+    found += differences(there["config"], tomllib.loads(here["config"]))
     if found:
         raise RunError(
             f"{folder}: was begun with another {', '.join(found)}; "

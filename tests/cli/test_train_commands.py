@@ -21,6 +21,10 @@ from cerec.cli import main as cli
 from cerec.config import PRESETS, RunConfig, parse, to_toml
 from cerec.data.synthetic import make_world
 from cerec.data.writer import write
+from cerec.errors import ConfigError
+from cerec.files import write_json
+from cerec.training.checkpoint import Checkpoint, write_checkpoint
+from cerec.training.loop import TrainConfig
 from worlds import QUICK, SMALL
 
 
@@ -268,3 +272,79 @@ def test_a_folder_given_for_a_file_stays(
             code, _, err = run(capsys, *argv, name)
             assert (code, err) == (2, f"cerec: {name}: is a folder; give the name of a file\n")
     assert [p.name for p in tmp_path.rglob("*")] == ["a.parquet", "mine.txt"]
+
+
+@pytest.mark.parametrize("text", ["{}", "[1]", "{", '{"config": "[", "seed": 0}', "gone"])
+@pytest.mark.parametrize("name", ["begun.json", "checkpoint/counters.json"])
+def test_a_damaged_beginning_is_told(
+    name: str, text: str, world: Path, tmp_path: Path, capsys
+) -> None:
+    config = RunConfig(train=TrainConfig(epochs=1, agent_epochs=0, checkpoint_seconds=0))
+    data, folder = cerec.load(world / "tables"), tmp_path / "run"
+    begun = {"data": data.fingerprint, "config": to_toml(config), "seed": 0}
+    write_json(folder / "begun.json", begun)
+    write_checkpoint(folder / "checkpoint", Checkpoint({}, {}))  # no counters in it
+    if text == "gone":
+        (folder / "checkpoint" / "counters.json").unlink()
+        name = "checkpoint/counters.json"
+    elif text != "{}" or name == "begun.json":
+        (folder / name).write_text(text)
+    code, _, err = run(capsys, "train", str(world / "tables"), "--out", str(folder), "--resume")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert f"{folder / name}: damaged or gone" in err
+    assert "--force" in err
+
+
+def test_an_empty_out_is_refused(
+    world: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = str(world / "tables")
+    cases = [
+        ["train", data, "--out"],
+        ["demo", "--out"],
+        ["report", str(trained), "--out"],
+        ["recommend", str(trained), "--all", "--out"],
+        ["evaluate", str(trained), "--per-user"],
+        ["explain", str(trained), "--all", "--out"],
+        ["compare", data, "--out"],
+        ["compare-explanations", data, "--out"],
+        ["reproduce", "all", "--quick", "--out"],
+        ["data", "make", "--out"],
+        ["data", "split", data, "--out"],
+        ["data", "convert", data],
+    ]
+    for argv in cases:
+        code, _, err = run(capsys, *argv, "")
+        assert code == 2
+        assert err.count("\n") == 1
+        assert "is empty; give a name" in err
+    with pytest.raises(ConfigError, match="out is empty"):
+        cerec.train(cerec.load(data), out="")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_second_training_has_a_chart_of_its_own(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    pytest.importorskip("tensorboard")
+    folder, few = tmp_path / "run", ["train.epochs=1", "train.agent_epochs=0"]
+    sets = [word for text in [*few, "train.tensorboard=true"] for word in ("--set", text)]
+    argv = ["train", str(world / "tables"), "--out", str(folder), *sets]
+    (folder / "tensorboard").mkdir(parents=True)
+    (folder / "tensorboard" / "mine.txt").write_text("mine")
+    assert run(capsys, *argv)[0] == 0
+    (first,) = (folder / "tensorboard").glob("events*")
+    assert run(capsys, *argv, "--force")[0] == 0
+    (second,) = (folder / "tensorboard").glob("events*")
+    assert first.name != second.name
+    assert (folder / "tensorboard" / "mine.txt").exists()
+    write_checkpoint(folder / "checkpoint", Checkpoint({}, {}))
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    for out in (folder, tmp_path / "new"):
+        code, _, err = run(capsys, *argv[:3], str(out), *sets, "--force")
+        assert code == 2
+        assert "needs the package tensorboard" in err
+    assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")} == before

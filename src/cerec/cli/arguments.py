@@ -9,6 +9,14 @@ import typer
 
 from cerec.errors import ConfigError
 
+
+def named(value: str | Path) -> Path:
+    """A path to write to; an empty one would be the folder one stands in."""
+    if not str(value):
+        raise typer.BadParameter("is empty; give a name")
+    return Path(value)
+
+
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder made by `cerec train`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 

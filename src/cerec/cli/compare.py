@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from cerec.cli.arguments import named
 from cerec.cli.console import out, print_json, progress, remark
 from cerec.cli.train import read_config
 from cerec.errors import ConfigError
@@ -19,9 +20,9 @@ DEFAULT = "popularity,itemknn,ease,ials,bpr,lightgcn,neumf,mcrec,kgpolicy,kgqr,k
 
 def compare(
     data: Annotated[str, typer.Argument(help="`demo`, `ml-100k`, or a folder of data.")],
-    out_folder: Annotated[Path, typer.Option("--out", help="Where cells and tables go.")] = Path(
-        "compared"
-    ),
+    out_folder: Annotated[
+        Path, typer.Option("--out", parser=named, metavar="PATH", help="Where cells and tables go.")
+    ] = Path("compared"),
     models: Annotated[str, typer.Option(help="Names, comma-separated; `all` for all.")] = DEFAULT,
     seeds: Annotated[int, typer.Option(help="Fits of the best settings of each.")] = 5,
     budget: Annotated[int, typer.Option(help="Settings each may try; 1: the defaults.")] = 10,

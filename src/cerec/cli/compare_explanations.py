@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from cerec.cli.arguments import named
 from cerec.cli.console import out, print_json, progress, remark
 from cerec.cli.train import read_config
 from cerec.errors import ConfigError
@@ -29,9 +30,9 @@ def compare_explanations(
         list[str],
         typer.Argument(metavar="DATA_OR_RUN...", help="Run folders, or data to train on first."),
     ],
-    out_folder: Annotated[Path, typer.Option("--out", help="Where cells and tables go.")] = Path(
-        "explanations-compared"
-    ),
+    out_folder: Annotated[
+        Path, typer.Option("--out", parser=named, metavar="PATH", help="Where cells and tables go.")
+    ] = Path("explanations-compared"),
     methods: Annotated[str, typer.Option(help="Names, comma-separated; `all` for all.")] = "all",
     truth: Annotated[
         str, typer.Option(help="dns, planted, heldout, planted-both, heldout-both.")

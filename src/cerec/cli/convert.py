@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cerec.cli.arguments import named
 from cerec.cli.console import out, print_json, remark
 from cerec.data.load import load, parse_options
 from cerec.data.writer import write
@@ -14,7 +15,9 @@ from cerec.data.writer import write
 
 def convert(
     source: Annotated[str, typer.Argument(help="A folder of data, or 'demo'.")],
-    target: Annotated[Path, typer.Argument(help="A new or empty folder.")],
+    target: Annotated[
+        Path, typer.Argument(parser=named, metavar="TARGET", help="A new or empty folder.")
+    ],
     to: Annotated[
         str, typer.Option("--to", help="tables (CSV), parquet, kgat or recbole.")
     ] = "tables",

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cerec.cli.arguments import Json
+from cerec.cli.arguments import Json, named
 from cerec.cli.console import out, print_json, remark
 from cerec.cli.convert import convert
 from cerec.cli.report import show_report
@@ -41,7 +41,7 @@ Sets = Annotated[
     list[str] | None,
     typer.Option("--set", help="filters.KEY=VALUE or split.KEY=VALUE, as in filters.k_core=10."),
 ]
-Out = Annotated[Path, typer.Option("--out", help="A new folder.")]
+Out = Annotated[Path, typer.Option("--out", parser=named, metavar="PATH", help="A new folder.")]
 OutFormat = Annotated[str, typer.Option("--to", help="kgat, recbole, tables (CSV) or parquet.")]
 Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
 

@@ -13,6 +13,7 @@ import typer
 from rich.panel import Panel
 from rich.table import Table
 
+from cerec.cli.arguments import named
 from cerec.cli.console import out, progress
 from cerec.cli.train import figures
 from cerec.errors import RunError
@@ -24,9 +25,12 @@ K = 10
 
 
 def demo(
-    folder: Annotated[Path, typer.Option("--out", help="Where the run and the report go.")] = Path(
-        "demo-run"
-    ),
+    folder: Annotated[
+        Path,
+        typer.Option(
+            "--out", parser=named, metavar="PATH", help="Where the run and the report go."
+        ),
+    ] = Path("demo-run"),
     seed: Annotated[int, typer.Option(help="Same seed, same story.")] = 0,
 ) -> None:
     """Generate a small world, train on it, and explain one user's list.

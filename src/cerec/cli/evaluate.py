@@ -10,7 +10,7 @@ import polars as pl
 import typer
 from rich.table import Table
 
-from cerec.cli.arguments import Json, RunFolder
+from cerec.cli.arguments import Json, RunFolder, named
 from cerec.cli.console import out, print_json
 from cerec.cli.tables import refuse_other_tables, write_table
 from cerec.errors import ConfigError
@@ -23,7 +23,10 @@ def evaluate(
     part: Annotated[str, typer.Option(help="test or valid.")] = "test",
     k: Annotated[str, typer.Option("--k", help="List lengths, comma-separated.")] = "20,40,60,80",
     per_user: Annotated[
-        Path | None, typer.Option(help="Figures of every user to a .parquet or .csv file.")
+        Path | None,
+        typer.Option(
+            parser=named, metavar="PATH", help="Figures of every user to a .parquet or .csv file."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

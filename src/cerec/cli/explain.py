@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from cerec.cli.arguments import Json, RunFolder, pair_given
+from cerec.cli.arguments import Json, RunFolder, named, pair_given
 from cerec.cli.console import out, print_json, progress, remark
 from cerec.errors import ConfigError
 from cerec.explain.batch import explain_all
@@ -55,7 +55,9 @@ def explain(
         ),
     ] = "similar",
     everyone: Annotated[bool, typer.Option("--all", help="All lists, to --out.")] = False,
-    out_file: Annotated[Path | None, typer.Option("--out", help="A .parquet file.")] = None,
+    out_file: Annotated[
+        Path | None, typer.Option("--out", parser=named, metavar="PATH", help="A .parquet file.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take up a killed --all.")] = False,
     json: Json = False,
 ) -> None:

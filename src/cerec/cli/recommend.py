@@ -11,7 +11,7 @@ import polars as pl
 import typer
 from rich.table import Table
 
-from cerec.cli.arguments import Json, RunFolder, pair_given
+from cerec.cli.arguments import Json, RunFolder, named, pair_given
 from cerec.cli.console import out, print_json, progress, remark
 from cerec.cli.tables import refuse_other_tables, write_table
 from cerec.errors import ConfigError
@@ -35,7 +35,10 @@ def recommend(
     ] = None,
     k: Annotated[int, typer.Option("-k", "--k", help="Length of the list.")] = 20,
     everyone: Annotated[bool, typer.Option("--all", help="All users, to --out.")] = False,
-    out_file: Annotated[Path | None, typer.Option("--out", help="A .parquet or .csv file.")] = None,
+    out_file: Annotated[
+        Path | None,
+        typer.Option("--out", parser=named, metavar="PATH", help="A .parquet or .csv file."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print or write recommendation lists: the best items that are not in the user's train part.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import Progress, TaskID
 
+from cerec.cli.arguments import named
 from cerec.cli.console import progress, remark
 from cerec.errors import ConfigError
 
@@ -29,7 +30,12 @@ def reproduce(
     ] = None,
     out_folder: Annotated[
         Path | None,
-        typer.Option("--out", help="Where results and pages go [reproduced, or quick-reproduced]."),
+        typer.Option(
+            "--out",
+            parser=named,
+            metavar="PATH",
+            help="Where results and pages go [reproduced, or quick-reproduced].",
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="All of it on a small world, in a few minutes.")

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from cerec.cli.arguments import RunFolder
+from cerec.cli.arguments import RunFolder, named
 from cerec.cli.console import err, remark
 from cerec.errors import ConfigError
 from cerec.files import refuse_folder
@@ -67,7 +67,9 @@ def serve(
 
 def report(
     run: RunFolder,
-    out_file: Annotated[Path, typer.Option("--out", help="The HTML file.")] = Path("report.html"),
+    out_file: Annotated[
+        Path, typer.Option("--out", parser=named, metavar="PATH", help="The HTML file.")
+    ] = Path("report.html"),
     users: Annotated[int, typer.Option(help="People to explain.", min=0, max=50)] = 3,
     items: Annotated[int, typer.Option(help="Items explained for each.", min=1, max=50)] = 4,
     k: Annotated[int, typer.Option("-k", help="Length of the lists.", min=1, max=200)] = 20,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
+from cerec.cli.arguments import named
 from cerec.cli.console import err, out, progress, remark
 from cerec.config import (
     PRESETS,
@@ -54,7 +54,9 @@ def read_config(
 
 def train(
     data: Annotated[str, typer.Argument(help="`demo`, `ml-100k`, or a folder of data.")],
-    out_folder: Annotated[Path, typer.Option("--out", help="Where the run folder goes.")],
+    out_folder: Annotated[
+        Path, typer.Option("--out", parser=named, metavar="PATH", help="Where the run folder goes.")
+    ],
     config: Annotated[Path | None, typer.Option(help="Settings, a TOML file.")] = None,
     model: Annotated[
         str | None,
@@ -137,13 +139,13 @@ def train(
 
 def begun_with(folder: Path) -> tuple[RunConfig, int] | None:
     """Settings and seed of the training that a folder holds the beginning of."""
-    from cerec.files import read_json
+    from cerec.pipeline import read_begun
 
     if not (folder / "begun.json").exists():
         remark(f"{folder}: nothing to resume there; beginning anew")
         return None
-    begun = read_json(folder / "begun.json")
-    return parse(RunConfig, tomllib.loads(begun["config"])), int(begun["seed"])
+    begun = read_begun(folder)
+    return parse(RunConfig, begun["config"]), begun["seed"]
 
 
 def figures(row: dict[str, Any]) -> str:

@@ -78,12 +78,25 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
     """The checkpoint in `folder`, or None when there is none."""
     if not find_checkpoint(folder):
         return None
-    facts: Mapping[str, Any] = read_json(folder / "counters.json")
+    path = folder / "counters.json"
     try:
+        facts: Mapping[str, Any] = read_json(path)
         groups, counters = facts["groups"], facts["counters"]
-    except (KeyError, TypeError):
-        raise RunError(f"{folder}: not a checkpoint; train again without --resume") from None
-    return Checkpoint(counters, {g: read_arrays(folder / f"{g}.safetensors") for g in groups})
+        arrays = {}
+        for group in groups:
+            path = folder / f"{group}.safetensors"
+            arrays[group] = read_arrays(path)
+    except (RunError, KeyError, TypeError):
+        raise damaged(path) from None
+    return Checkpoint(counters, arrays)
+
+
+def damaged(path: Path) -> RunError:
+    """What to say of a file without which a training cannot go on."""
+    return RunError(
+        f"{path}: damaged or gone, so nothing can be resumed; "
+        "train with --force, without --resume, to begin anew"
+    )
 
 
 def drop_checkpoint(folder: Path) -> None:

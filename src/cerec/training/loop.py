@@ -18,7 +18,13 @@ from cerec.recommend.base import NegativeSampler, Recommender
 from cerec.recommend.context import context_of
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
-from cerec.training.checkpoint import Arrays, Checkpoint, read_checkpoint, write_checkpoint
+from cerec.training.checkpoint import (
+    Arrays,
+    Checkpoint,
+    damaged,
+    read_checkpoint,
+    write_checkpoint,
+)
 from cerec.training.interrupts import Stop, stoppable
 from cerec.training.signals import Policy, SignalConfig, plain, signals
 from cerec.training.stopping import Stopper
@@ -84,9 +90,10 @@ class Progress:
     @staticmethod
     def from_counters(values: dict[str, Any]) -> Progress:
         """Back from `counters`."""
-        return Progress(
-            values["phase"], values["epoch"], Stopper(*values["stopper"]), values["history"]
-        )
+        phase, history = values["phase"], list(values["history"])
+        if phase not in ("recommender", "agent"):
+            raise ValueError(f"no phase is called {phase!r}")
+        return Progress(phase, int(values["epoch"]), Stopper(*values["stopper"]), history)
 
 
 class Trainer:
@@ -128,10 +135,13 @@ class Trainer:
     def resume(self) -> bool:
         """Go on from the checkpoint, if there is one."""
         found = read_checkpoint(self._folder) if self._folder else None
-        if found is None:
+        if found is None or self._folder is None:
             return False
-        self.progress = Progress.from_counters(found.counters)
-        self.model.load_state(found.arrays["model"])
+        try:
+            self.progress, model = Progress.from_counters(found.counters), found.arrays["model"]
+        except (KeyError, TypeError, ValueError):
+            raise damaged(self._folder / "counters.json") from None
+        self.model.load_state(model)
         self._best = found.arrays.get("best")
         if self.policy is not None and "agent" in found.arrays:
             self.policy.load_state(found.arrays["agent"])
