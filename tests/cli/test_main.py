@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import errno
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -43,3 +46,17 @@ def test_what_the_disk_refuses_is_one_line(
 
     monkeypatch.setattr("cerec.cli.settings.to_table", full)
     assert run(capsys, "settings") == (2, "", "cerec: a/file: No space left on device\n")
+
+
+@pytest.mark.parametrize("module", ["cerec", "cerec.cli.main"])
+def test_an_interrupt_while_importing_is_one_line(module: str) -> None:
+    argv = [sys.executable, "-X", "importtime", "-m", module, "--version"]
+    process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "numpy" in line:  # within the imports of the commands
+            process.send_signal(signal.SIGINT)
+            break
+    rest = [line for line in process.stderr if not line.startswith("import time:")]
+    assert process.wait() == 130
+    assert rest == ["cerec: stopped\n"]

@@ -1,112 +1,41 @@
-"""The `cerec` command: every mistake ends in one line on stderr and exit code 2."""
+"""The `cerec` command. Importing torch and numba takes seconds: this file imports neither."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from collections.abc import Sequence
-from typing import Annotated
-
-import typer
-
-from cerec import __version__
-from cerec.cli.compare import compare
-from cerec.cli.compare_explanations import compare_explanations
-from cerec.cli.console import err
-from cerec.cli.data import app as data_app
-from cerec.cli.demo import demo
-from cerec.cli.doctor import doctor
-from cerec.cli.evaluate import evaluate
-from cerec.cli.explain import explain, what_if
-from cerec.cli.recommend import recommend
-from cerec.cli.reproduce import reproduce
-from cerec.cli.serve import report, serve
-from cerec.cli.settings import settings
-from cerec.cli.train import train
-from cerec.errors import CerecError
-from cerec.threads import set_threads
-
-UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer may carry its own click
-
-HELP = """Counterfactual explanations for recommender systems: verified, smallest, on a CPU.
-
-Start with [bold]cerec demo[/bold]: it generates a small world, trains, and explains a list.
-Then: cerec train FOLDER --out RUN; cerec explain RUN --user U --item I; cerec serve RUN.
-"""
-
-app = typer.Typer(
-    help=HELP,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _version(value: bool) -> None:
-    if value:
-        typer.echo(f"cerec {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[  # noqa: ARG001  typer calls _version for it
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    set_threads()
-
-
-app.command()(demo)
-app.add_typer(data_app, name="data")
-app.command()(settings)
-app.command()(train)
-app.command()(recommend)
-app.command()(explain)
-app.command("what-if")(what_if)
-app.command()(evaluate)
-app.command()(compare)
-app.command()(reproduce)
-app.command("compare-explanations")(compare_explanations)
-app.command()(serve)
-app.command()(report)
-app.command()(doctor)
-
-
-def _say(text: str) -> None:
-    err.print("cerec: " + " ".join(text.split()), markup=False, soft_wrap=True)
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and exit the process."""
-    command = typer.main.get_command(app)
+    with _leaving_at_once():
+        from cerec.cli.app import run
+    sys.exit(run(argv))
+
+
+@contextmanager
+def _leaving_at_once() -> Iterator[None]:
+    """Within it Ctrl-C ends the process: there is nothing to lose, and no import is torn apart."""
+    main_thread = threading.current_thread() is threading.main_thread()
+    if not main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _leave)
     try:
-        code = command.main(
-            args=None if argv is None else list(argv), prog_name="cerec", standalone_mode=False
-        )
-    except CerecError as error:
-        _say(str(error))
-        code = 2
-    except UsageError as error:
-        context = getattr(error, "ctx", None)
-        path = context.command_path if context else "cerec"
-        _say(f"{error.format_message()} (see '{path} --help')")  # type: ignore[attr-defined]
-        code = 2
-    except BrokenPipeError:
-        sys.stderr.close()
-        code = 141
-    except OSError as error:
-        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-        code = 2
-    except (KeyboardInterrupt, typer.Abort):
-        _say("stopped")
-        code = 130
-    except SystemError as error:  # how an interrupt comes out of a kernel that is being loaded
-        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
-            raise
-        _say("stopped")
-        code = 130
-    sys.exit(code if isinstance(code, int) else 0)
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    os.write(2, b"cerec: stopped\n")
+    os._exit(130)
 
 
 if __name__ == "__main__":
