@@ -14,7 +14,7 @@ def writer() -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise ConfigError(
-            "train.tensorboard = true needs the package tensorboard: pip install 'cerec[tensorboard]'"
+            "train.tensorboard = true needs TensorBoard: pip install 'cerec[tensorboard]'"
         ) from None
     return SummaryWriter
 
