@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 
 import cerec
-from cerec.config import RunConfig, parse
+from cerec.config import PRESETS, RunConfig, parse
+from cerec.data.dataset import Triples
 from cerec.data.restrict import restrict
 from cerec.data.synthetic import make_world
 from cerec.errors import ConfigError, DataError, RunError, UnknownIdError
 from cerec.files import read_arrays, write_arrays
-from cerec.pipeline import evaluate_run
+from cerec.graph.facts import Facts
+from cerec.pipeline import evaluate_run, idle
+from cerec.recommend.compared.neumf import NeuMFConfig
+from cerec.recommend.negatives import Uniform
 from worlds import QUICK, SMALL
 
 
@@ -188,6 +192,25 @@ def test_settings_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> N
     caplog.clear()
     cerec.train(make_world(SMALL, seed=1), replace(QUICK, train=few))
     assert not caplog.text
+
+
+def test_what_has_no_effect() -> None:
+    data = make_world(SMALL, seed=1)
+    facts, own = Facts.build(data), Uniform()
+    assert not idle(QUICK, facts, own)
+    assert not idle(RunConfig(neumf=NeuMFConfig()), facts, own)
+    paper = parse(RunConfig, PRESETS["paper"])
+    assert not idle(paper, facts)
+    (told,) = idle(replace(paper, neumf=NeuMFConfig()), facts)
+    assert told == "note: neumf is trained; [recommender] and [signals] have no effect"
+    original = replace(QUICK, recommender=replace(QUICK.recommender, model="climf-original"))
+    assert "negatives= has no effect" in idle(original, facts, own)[0]
+    triples = Triples(*(np.zeros(0, np.int32) for _ in range(3)))
+    bare = Facts.build(replace(data, triples=triples))
+    for name, words in (("paper", "uniform negatives"), ("imagined", "has no effect")):
+        (told,) = idle(parse(RunConfig, PRESETS[name]), bare)
+        assert "no item of this data has attributes" in told
+        assert words in told
 
 
 def test_tensorboard_events_are_written_on_request(tmp_path: Path) -> None:

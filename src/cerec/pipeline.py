@@ -64,8 +64,6 @@ def train(
     """
     config = config or RunConfig()
     _refuse_strange(data, config, seed, out)
-    if words := idle(config):
-        log.warning(words)
     started = time.perf_counter()
     begun = {"data": data.fingerprint, "config": to_toml(config), "seed": seed}
     if negatives is not None:
@@ -84,6 +82,8 @@ def train(
             f"{data.name}: no item has an attribute to change, so agent.reward = 'verified' has "
             "nothing to verify; add item facts, or set agent.reward = 'all'"
         )
+    for words in idle(config, facts, negatives):
+        log.warning(words)
     model = _model(config, Material(parts.train, facts, ckg, seed))
     flip = flip_test(facts, config.agent.list_length)
     agent = WalkAgent(config.agent, config.encoder, ckg, facts, seed=seed, flip=flip)
@@ -134,18 +134,32 @@ def train(
     return run
 
 
-def idle(config: RunConfig) -> str | None:
-    """What of the settings will do nothing, in one line; None when all of them count."""
-    if config.system or config.signals.counterfactuals == "none":
-        return None
-    if config.recommender.model == "climf-original":
-        return "note: climf-original learns from liked items alone; [signals] has no effect"
-    if config.signals.counterfactuals == "imagined" and config.recommender.vectors == "id":
-        return (
+def idle(config: RunConfig, facts: Facts, negatives: NegativeSampler | None = None) -> list[str]:
+    """What will do nothing of what was asked, a line each; empty when all of it counts."""
+    name = config.system[0] if config.system else config.recommender.model
+    out = []
+    if negatives is not None and name in ("climf-original", "kgqr"):
+        out.append(f"note: {name} draws no negatives; negatives= has no effect")
+    kind, default = config.signals.counterfactuals, RunConfig()
+    if config.system:
+        if (config.recommender, config.signals) != (default.recommender, default.signals):
+            out.append(f"note: {name} is trained; [recommender] and [signals] have no effect")
+    elif kind == "none":
+        pass
+    elif name == "climf-original":
+        out.append("note: climf-original learns from liked items alone; [signals] has no effect")
+    elif facts.n_values == 0:
+        instead = "has no effect" if kind == "imagined" else "draws uniform negatives instead"
+        out.append(
+            "note: no item of this data has attributes, so none has a counterfactual one; "
+            f'signals.counterfactuals = "{kind}" {instead}'
+        )
+    elif kind == "imagined" and config.recommender.vectors == "id":
+        out.append(
             'note: with recommender.vectors = "id" an item has no values to imagine otherwise; '
             'signals.counterfactuals = "imagined" has no effect'
         )
-    return None
+    return out
 
 
 def _refuse_strange(data: object, config: object, seed: object, out: object) -> None:

@@ -96,6 +96,7 @@ def test_mistakes_are_one_line(
         (["train", "demo", "--out", new, "--set", "train.epoch=3"], "did you mean 'epochs'"),
         (["train", "demo", "--out", new, "--preset", "papers"], "did you mean paper?"),
         (["train", str(tmp_path / "none"), "--out", new], "none"),
+        (["train", "demo", "--out", new, "--model", "bpr", "--set", "kgat.dim=8"], "two models"),
         (["recommend", str(trained), "--user", "u01x"], "did you mean 'u01'"),
         (["train", "demo", "--out", new, "--set", "recommender.l2=nan"], "must be a finite number"),
         (["train", "demo", "--out", new, "--set", "agent.learning_rate=inf"], "finite number"),

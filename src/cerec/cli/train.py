@@ -42,14 +42,15 @@ def read_config(
     if model is not None and model not in known:
         hint = near_matches(model, known, most=1) or known
         raise ConfigError(f"unknown --model {model!r}; did you mean {' or '.join(hint)}?")
-    other = [name for name in table if name in SYSTEMS and model not in (None, name)]
-    if other:
-        raise ConfigError(f"--model {model} and the table [{other[0]}] name two models")
     if model in SYSTEMS:
         table.setdefault(str(model), {})
     elif model is not None:
         table["recommender"] = {**table.get("recommender", {}), "model": model}
-    return parse(RunConfig, apply_sets(table, sets))
+    table = apply_sets(table, sets)
+    other = [name for name in table if name in SYSTEMS and model not in (None, name)]
+    if other:
+        raise ConfigError(f"--model {model} and the table [{other[0]}] name two models")
+    return parse(RunConfig, table)
 
 
 def train(
