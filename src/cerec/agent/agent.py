@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from cerec.agent.beam import BeamProposer
+from cerec.agent.beam import BeamProposer, refuse_diverged
 from cerec.agent.config import AgentConfig
 from cerec.agent.returns import (
     FittedValue,
@@ -104,7 +104,9 @@ class WalkAgent:
             if self._encoder is None:
                 raise RunError("the agent has not learned yet: call learn() or load_state() first")
             with torch.no_grad(), self._threads():
-                self._vectors = self._encoder().numpy()
+                found = self._encoder().numpy()
+            refuse_diverged(found)
+            self._vectors = found
         return self._vectors
 
     def walk(
@@ -216,6 +218,7 @@ class WalkAgent:
         with self._threads():
             h = self._encoder()
             table = h.detach().numpy()
+            refuse_diverged(table)
             walks = self.sampler.walk(table, user, item, lists, depth=config.depth, rng=rng)
             reward = rewards(walks, self._compared(table), context, cutoff, config, self._flip)
             returns = discounted(reward - config.entropy * walks.log_p, config.gamma)

@@ -11,6 +11,17 @@ from cerec.ragged import Ragged
 from cerec.sample.beam import beam
 from cerec.sample.paths import PathSampler, Proposals
 
+_HUGEST = 1e15  # the product of two such vectors is still a number
+
+
+def refuse_diverged(vectors: NDArray[np.float32]) -> None:
+    """Refuse vectors of an agent that left all bounds: kernels trust their input."""
+    if vectors.size and not (vectors.max() < _HUGEST and vectors.min() > -_HUGEST):
+        raise ConfigError(
+            "the agent diverged, its vectors are no numbers to walk by; train again with a "
+            "smaller agent.learning_rate"
+        )
+
 
 class BeamProposer:
     """Names the items at the ends of the policy's likeliest walks."""
@@ -28,6 +39,7 @@ class BeamProposer:
         """`vectors` (N, width) as `WalkAgent.vectors()` gives them; the rest as it learned with."""
         if len(vectors) != graph.n_nodes:
             raise ConfigError(f"{len(vectors)} vectors do not fit a graph of {graph.n_nodes} nodes")
+        refuse_diverged(vectors)
         self._vectors = np.ascontiguousarray(vectors, np.float32)
         self._depth = depth
         self._sampler = PathSampler(
