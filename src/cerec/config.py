@@ -243,4 +243,4 @@ def literal(value: Any) -> str:
         return f'"{escaped}"'
     if isinstance(value, list):
         return "[" + ", ".join(map(literal, value)) + "]"
-    return repr(value)
+    return repr(float(value) if isinstance(value, float) else value)  # NumPy's is a float too

@@ -60,11 +60,21 @@ def one_of(field: str, value: Any, allowed: Iterable[Any]) -> Any:
     return value
 
 
-def check_choices(config: Any, section: str) -> None:
-    """Refuse a config dataclass with a `Literal` field that holds something else."""
+def check_fields(config: Any, section: str) -> None:
+    """Refuse a config dataclass made by hand whose choices or numbers hold something else."""
     for name, hint in get_type_hints(type(config)).items():
+        value = getattr(config, name)
         if get_origin(hint) is Literal:
-            one_of(f"{section}.{name}", getattr(config, name), get_args(hint))
+            one_of(f"{section}.{name}", value, get_args(hint))
+        kind, words = _KINDS.get(hint, (object, ""))
+        if words and (isinstance(value, bool) or not isinstance(value, kind)):
+            raise ConfigError(f"{section}.{name} must be {words}, got {value!r}")
+
+
+_KINDS: dict[Any, tuple[Any, str]] = {
+    int: (int, "a whole number"),
+    float: ((int, float), "a number"),
+}
 
 
 def near_matches(value: str, known: Iterable[str], most: int = 3) -> tuple[str, ...]:

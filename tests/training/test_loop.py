@@ -220,3 +220,9 @@ def test_a_uniform_walk_of_the_asked_length_chooses_what_is_imagined() -> None:
         negatives, swaps = signals(config, None, plain(config))
         assert negatives == plain(config)
         assert swaps == RandomSwaps(steps)
+
+
+@pytest.mark.parametrize("metric", ["ndcg@020", "ndcg@\u00b2", "ndcg@0", "ndcg", "hr@5", 3])
+def test_a_metric_that_cannot_be_looked_at_is_refused(metric: Any) -> None:
+    with pytest.raises(ConfigError, match=r"train.metric must be recall@K or ndcg@K"):
+        TrainConfig(metric=metric)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from cerec.errors import ConfigError, check_choices
+from cerec.errors import ConfigError, check_fields
 
 _LEAST = {
     "list_length": 1,
@@ -66,7 +66,7 @@ class AgentConfig:
     """`uniform` takes any item of the attribute with equal chances (an ablation)."""
 
     def __post_init__(self) -> None:
-        check_choices(self, "agent")
+        check_fields(self, "agent")
         for name, least in _LEAST.items():
             if getattr(self, name) < least:
                 raise ConfigError(

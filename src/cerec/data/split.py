@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset, Interactions
-from cerec.errors import ConfigError, DataError, check_choices
+from cerec.errors import ConfigError, DataError, check_fields
 from cerec.ragged import Ragged
 from cerec.rng import generator
 
@@ -35,7 +35,7 @@ class SplitConfig:
     A quarter turns the usual 80/20 files into 60/20/20."""
 
     def __post_init__(self) -> None:
-        check_choices(self, "split")
+        check_fields(self, "split")
         shares = (self.train, self.valid, self.test)
         if not all(0 <= s <= 1 for s in shares) or abs(sum(shares) - 1) > 1e-6 or self.train == 0:
             raise ConfigError(

@@ -13,11 +13,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cerec.errors import ConfigError, check_choices
+from cerec.errors import ConfigError, check_fields
 from cerec.graph.ckg import Ckg
 from cerec.graph.spmm import Adjacency, propagate
 
 KINDS = ("sage", "gcn", "lightgcn", "gat")
+WIDEST = 100_000  # far more than a vector can use, and memory cannot hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +44,16 @@ class EncoderConfig:
     cosines tell items apart."""
 
     def __post_init__(self) -> None:
-        check_choices(self, "encoder")
+        check_fields(self, "encoder")
         object.__setattr__(self, "layers", tuple(self.layers))
         if self.size < 1 or not self.layers or min(self.layers) < 1:
             raise ConfigError(
                 f"encoder.size and encoder.layers must be positive, got {self.size}, {self.layers}"
+            )
+        if max(self.size, *self.layers) > WIDEST:
+            raise ConfigError(
+                f"encoder.size and encoder.layers must be at most {WIDEST:,}, "
+                f"got {self.size}, {self.layers}"
             )
         if self.combine == "sum" and self.kind != "lightgcn" and len(set(self.layers)) > 1:
             raise ConfigError(

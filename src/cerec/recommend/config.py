@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from cerec.errors import ConfigError, check_choices
+from cerec.errors import ConfigError, check_fields
 
 MODELS = ("bpr", "climf", "climf-original", "lightgcn")
 VECTORS = ("attributes", "id")
+WIDEST = 100_000  # far more than a vector can use, and memory cannot hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +44,14 @@ class RecommenderConfig:
         return 1.0 if self.model.startswith("climf") else 0.0
 
     def __post_init__(self) -> None:
-        check_choices(self, "recommender")
+        check_fields(self, "recommender")
         for name, least in (("dim", 1), ("batch", 1), ("layers", 1)):
             if getattr(self, name) < least:
                 raise ConfigError(
                     f"recommender.{name} must be at least {least}, got {getattr(self, name)}"
                 )
+        if self.dim > WIDEST:
+            raise ConfigError(f"recommender.dim must be at most {WIDEST:,}, got {self.dim:,}")
         for name in ("learning_rate", "init"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"recommender.{name} must be above 0, got {getattr(self, name)}")

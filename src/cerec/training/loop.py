@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cerec.errors import ConfigError
+from cerec.errors import ConfigError, check_fields
 from cerec.graph.facts import Facts
 from cerec.memory import give_back
 from cerec.ragged import Ragged
@@ -57,14 +58,14 @@ class TrainConfig:
     """Seconds between two checkpoints; the work since the last one is what a kill can lose."""
 
     def __post_init__(self) -> None:
+        check_fields(self, "train")
         for name in ("epochs", "validate_every", "patience", "agent_every"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"train.{name} must be at least 1, got {getattr(self, name)}")
         for name in ("warmup", "agent_epochs", "checkpoint_seconds"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"train.{name} must not be negative, got {getattr(self, name)}")
-        name, at, k = self.metric.partition("@")
-        if name not in ("recall", "ndcg") or not at or not k.isdigit() or int(k) < 1:
+        if not re.fullmatch("(recall|ndcg)@[1-9][0-9]*", str(self.metric)):
             raise ConfigError(f"train.metric must be recall@K or ndcg@K, got {self.metric!r}")
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.errors import ConfigError, check_choices
+from cerec.errors import ConfigError, check_fields
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler
 from cerec.recommend.negatives import DNS, Mixture, Uniform, Walk
 from cerec.recommend.swaps import RandomSwaps
@@ -65,7 +65,7 @@ class SignalConfig:
     """Share of the pairs whose negative is counterfactual, for `mixture`."""
 
     def __post_init__(self) -> None:
-        check_choices(self, "signals")
+        check_fields(self, "signals")
         if not 0.0 <= self.share <= 1.0:
             raise ConfigError(f"signals.share must be between 0 and 1, got {self.share}")
         for name in ("dns_candidates", "swap_steps"):

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from cerec.errors import ConfigError, check_choices
+from cerec.errors import ConfigError, check_fields
 from cerec.graph.ckg import Ckg
 from cerec.graph.spmm import Adjacency, propagate
 from cerec.graph.warmstart import factor_table, random_table
@@ -78,7 +78,7 @@ class KGPolicyConfig:
     """Epochs of BPR-MF with uniform negatives that the recommender starts from."""
 
     def __post_init__(self) -> None:
-        check_choices(self, "kgpolicy")
+        check_fields(self, "kgpolicy")
         least = ("dim", "hidden", "steps", "neighbours", "keep", "update", "batch")
         for name in least:
             if getattr(self, name) < 1:
