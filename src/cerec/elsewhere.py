@@ -11,7 +11,7 @@ from cerec.data.split import Split, SplitConfig, split
 from cerec.errors import ConfigError
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
-from cerec.pipeline import final_figures
+from cerec.pipeline import checked, final_figures
 from cerec.ragged import Ragged
 from cerec.recommend.adapters import (
     Factors,
@@ -55,6 +55,13 @@ def explainer(
     The agent that proposes counterfactual items learns for `config.train.agent_epochs`.
     """
     config = config or RunConfig()
+    seed = checked("explainer", data, config, seed)
+    for name, given in (
+        ("score(user, items)", score),
+        ("rescore(user, item, attributes)", rescore),
+    ):
+        if given is not None and not callable(given):
+            raise ConfigError(f"{name} must be a function, got {given!r:.60}")
     parts = _parts(data)
     facts, graph = Facts.build(data), Ckg.build(data, parts.train)
     scorer = _scorer(data, facts, user_factors, item_factors, model, score, seed)

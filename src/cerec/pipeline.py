@@ -63,7 +63,8 @@ def train(
     looked at once, at the end.
     """
     config = config or RunConfig()
-    _refuse_strange(data, config, seed, out)
+    seed = checked("train", data, config, seed)
+    _refuse_strange(config, out)
     started = time.perf_counter()
     begun = {"data": data.fingerprint, "config": to_toml(config), "seed": seed}
     if negatives is not None:
@@ -162,13 +163,18 @@ def idle(config: RunConfig, facts: Facts, negatives: NegativeSampler | None = No
     return out
 
 
-def _refuse_strange(data: object, config: object, seed: object, out: object) -> None:
+def checked(who: str, data: object, config: object, seed: object) -> int:
+    """The seed as a plain number; arguments of the wrong kind are refused."""
     if not isinstance(data, Dataset):
-        raise DataError(f"train takes data of cerec.load(FOLDER), got {data!r:.60}")
+        raise DataError(f"{who} takes data of cerec.load(FOLDER), got {data!r:.60}")
     if not isinstance(config, RunConfig):
         raise ConfigError(f"config must be a RunConfig, got {config!r:.60}")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ConfigError(f"seed must be a whole number from 0, got {seed!r}")
+    return int(seed)  # one of NumPy is not written to JSON
+
+
+def _refuse_strange(config: RunConfig, out: object) -> None:
     by_id = config.system is not None or config.recommender.vectors == "id"
     if config.agent.reward == "verified" and by_id:
         what = f"[{config.system[0]}] learns" if config.system else "vectors by id learn"
@@ -244,10 +250,16 @@ def _refuse_other(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> 
 def figures(
     scorer: Scorer, known: Ragged, held_out: Ragged, ks: Sequence[int], metrics: Sequence[str]
 ) -> PerUser:
-    """Metrics per user on a held-out part."""
-    rows = lists_of(scorer, known, max(ks))
-    short = max(ks) - rows.shape[1]  # of a catalogue with fewer items
-    return per_user(np.pad(rows, ((0, 0), (0, short)), constant_values=-1), held_out, ks, metrics)
+    """Metrics per user on a held-out part; no list is longer than the catalogue."""
+    cut = {k: min(k, scorer.n_items) for k in ks}
+    rows = lists_of(scorer, known, max(cut.values()))
+    found = per_user(rows, held_out, sorted(set(cut.values())), metrics)
+    # of all metrics, precision alone counts the places that stay empty
+    return {
+        f"{name}@{k}": found[f"{name}@{n}"] * (n / k if name == "precision" else 1)
+        for k, n in cut.items()
+        for name in metrics
+    }
 
 
 def validation_figures(scorer: Scorer, parts: Split, metric: str) -> dict[str, float]:

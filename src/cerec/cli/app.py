@@ -91,6 +91,9 @@ def run(argv: Sequence[str] | None = None) -> int:
         path = context.command_path if context else "cerec"
         _say(f"{error.format_message()} (see '{path} --help')")  # type: ignore[attr-defined]
         code = 2
+    except MemoryError as error:
+        _say(f"not enough memory: {error}" if str(error) else "not enough memory")
+        code = 2
     except BrokenPipeError:
         sys.stderr.close()
         code = 141
