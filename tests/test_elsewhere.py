@@ -80,6 +80,10 @@ def test_wrong_material_is_told() -> None:
         cerec.explainer(DATA, user_factors=USERS)
     with pytest.raises(DataError, match=r"item factors have shape \(3, 8\), expected \(80, d\)"):
         cerec.explainer(DATA, user_factors=USERS, item_factors=ITEMS[:3])
+    with pytest.raises(DataError, match=r"explainer takes data of cerec.load\(FOLDER\), got 'd'"):
+        cerec.explainer("d", user_factors=USERS, item_factors=ITEMS)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"score\(user, items\) must be a function, got 3"):
+        cerec.explainer(DATA, score=3)  # type: ignore[arg-type]
 
 
 def test_a_recommender_may_rescore_by_itself() -> None:
@@ -98,3 +102,11 @@ def test_a_recommender_may_rescore_by_itself() -> None:
     assert found.size == 1
     assert found.changes[0].after is None
     assert run.rescore("u01", item, run.attributes(item)) > -50
+
+
+@pytest.mark.parametrize("given", [float("nan"), float("inf"), None, "many"])
+def test_rescoring_that_gives_no_number_is_told(given: Any, by_arrays: cerec.Run) -> None:
+    run = cerec.Run(DATA, by_arrays.split, by_arrays.scorer, rescore=lambda *_: given)
+    item = run.recommend("u01", k=1)[0].item
+    with pytest.raises(DataError, match=rf"rescore\('u01', .* gave {given!r}, not a number"):
+        run.explain("u01", item, k=5)

@@ -11,16 +11,20 @@ import numpy as np
 import pytest
 
 import cerec
+from cerec.agent.config import AgentConfig
 from cerec.config import PRESETS, RunConfig, parse
 from cerec.data.dataset import Triples
 from cerec.data.restrict import restrict
 from cerec.data.synthetic import make_world
 from cerec.errors import ConfigError, DataError, RunError, UnknownIdError
 from cerec.files import read_arrays, write_arrays
+from cerec.graph.encoders import EncoderConfig
 from cerec.graph.facts import Facts
 from cerec.pipeline import evaluate_run, idle
 from cerec.recommend.compared.neumf import NeuMFConfig
+from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.negatives import Uniform
+from cerec.training.loop import TrainConfig
 from worlds import QUICK, SMALL
 
 
@@ -47,8 +51,14 @@ def test_lists_of_everybody_are_those_of_each(small_run: cerec.Run) -> None:
 def test_bad_questions_are_told(small_run: cerec.Run) -> None:
     with pytest.raises(UnknownIdError, match="unknown user 'u01x'; did you mean 'u01'"):
         small_run.recommend("u01x")
-    with pytest.raises(ConfigError, match="k must be at least 1, got 0"):
+    with pytest.raises(ConfigError, match="k must be a whole number of at least 1, got 0"):
         small_run.recommend(small_run.data.users[0], k=0)
+    for k in ("5", 2.5, None):
+        with pytest.raises(ConfigError, match=f"k must be a whole number .* got {k!r}"):
+            small_run.recommend(small_run.data.users[0], k=k)  # type: ignore[arg-type]
+    for items in (None, "m01", 3):
+        with pytest.raises(ConfigError, match=f"takes a list of item ids, got {items!r}"):
+            small_run.recommend_for(items)  # type: ignore[arg-type]
 
 
 def test_every_listed_pair_is_answered_and_checked(small_run: cerec.Run) -> None:
@@ -148,6 +158,15 @@ def test_a_sampler_of_ones_own_takes_the_place_of_ordinary_negatives(tmp_path: P
         cerec.train(data, QUICK, out=tmp_path / "run", resume=True)
     with pytest.raises(ConfigError, match="is no sampler"):
         cerec.train(data, QUICK, negatives=3)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="Last is a class; give a sampler made of it"):
+        cerec.train(data, QUICK, negatives=Last)  # type: ignore[arg-type]
+
+    class Short(Last):
+        def draw(self, user, item):
+            return item
+
+    with pytest.raises(ConfigError, match=r"needs draw\(user, item, context, rng\)"):
+        cerec.train(data, QUICK, negatives=Short())  # type: ignore[arg-type]
 
 
 def test_arguments_of_the_wrong_kind_are_refused_in_one_line() -> None:
@@ -159,6 +178,41 @@ def test_arguments_of_the_wrong_kind_are_refused_in_one_line() -> None:
     for seed in (-1, 1.5, True):
         with pytest.raises(ConfigError, match="seed must be a whole number"):
             cerec.train(data, QUICK, seed=seed)  # type: ignore[arg-type]
+    for section, values in (
+        (TrainConfig, {"epochs": "3"}),
+        (AgentConfig, {"price": None}),
+        (RecommenderConfig, {"dim": 2.5}),
+        (EncoderConfig, {"size": "8"}),
+    ):
+        with pytest.raises(ConfigError, match=f"{next(iter(values))} must be a"):
+            section(**values)
+
+
+def test_a_seed_of_numpy_is_a_seed(tmp_path: Path) -> None:
+    few = replace(QUICK, train=replace(QUICK.train, epochs=1, agent_epochs=0))
+    cerec.train(make_world(SMALL, seed=1), few, seed=np.int64(3), out=tmp_path / "run")  # type: ignore[arg-type]
+    assert cerec.open(tmp_path / "run").seed == 3
+
+
+def test_an_agent_that_diverges_is_told(small_run: cerec.Run) -> None:
+    wild = replace(QUICK, agent=replace(QUICK.agent, learning_rate=1e6))
+    with pytest.raises(ConfigError, match=r"the agent diverged.* smaller agent.learning_rate"):
+        cerec.train(small_run.data, wild)
+    assert small_run.vectors is not None
+    for value in (np.nan, 1e30):
+        vectors = np.full_like(small_run.vectors, value)
+        saved = cerec.Run(small_run.data, small_run.split, small_run.scorer, vectors=vectors)
+        with pytest.raises(ConfigError, match="the agent diverged"):
+            saved.explain("u01", small_run.recommend("u01")[0].item)
+
+
+def test_without_attributes_no_walk_is_possible() -> None:
+    data = make_world(SMALL, seed=1)
+    bare = replace(data, triples=Triples(*(np.zeros(0, np.int32) for _ in range(3))))
+    few = replace(QUICK.train, epochs=1, agent_epochs=1)
+    run = cerec.train(bare, replace(QUICK, train=few))
+    found = list(run.explain_many(run.listed_pairs(k=2), k=2))
+    assert {e.status for e in found} == {"no_attributes"}
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,8 @@ class Run:
         """A list for someone who is not in the data, known only by a few items (fold-in)."""
         from cerec.recommend.foldin import add_user
 
+        if isinstance(items, str) or not isinstance(items, Iterable):
+            raise ConfigError(f"recommend_for takes a list of item ids, got {items!r}")
         rows = np.unique([self.data.items.row(i) for i in items]).astype(np.int32)
         model = self.config.recommender
         alone = 0.0 if self.config.system else model.alone
@@ -276,7 +278,7 @@ def open_explainer(folder: Path) -> Explainer:
     return open_run(folder).explainer
 
 
-def _positive(k: int) -> int:
-    if k < 1:
-        raise ConfigError(f"k must be at least 1, got {k}")
-    return k
+def _positive(k: object) -> int:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ConfigError(f"k must be a whole number of at least 1, got {k!r}")
+    return int(k)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
-from cerec.errors import QuestionError
+from cerec.errors import DataError, QuestionError
 from cerec.explain.answer import Answerer
 from cerec.explain.assemble import Assembler
 from cerec.explain.explanation import Explanation, Ranked, WhatIf
@@ -152,7 +153,15 @@ class Explainer:
         if self._rescore is None:
             return self.scorer.rescore(user, item, values, self.facts)
         pairs = [pair_of(self.data, self.facts, int(v)) for v in values]
-        return float(self._rescore(self.data.users[user], self.data.items[item], pairs))
+        who, what = self.data.users[user], self.data.items[item]
+        given: Any = self._rescore(who, what, pairs)
+        try:
+            score = float(given)
+        except (TypeError, ValueError):
+            score = math.nan
+        if not math.isfinite(score):
+            raise DataError(f"rescore({who!r}, {what!r}, attributes) gave {given!r}, not a number")
+        return score
 
     def _standing(self, user: int) -> Standing:
         return Standing.of(self.scorer, user, self.known.row(user))

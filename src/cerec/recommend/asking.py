@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +17,10 @@ def list_length(*samplers: NegativeSampler | SwapSampler | None) -> int:
     for sampler in samplers:
         if sampler is None:
             continue
+        if isinstance(sampler, type):
+            raise ConfigError(f"{sampler.__name__} is a class; give a sampler made of it")
         length = getattr(sampler, "list_length", None)
-        if not callable(getattr(sampler, "draw", None)) or not isinstance(length, int):
+        if not _takes_four(getattr(sampler, "draw", None)) or not isinstance(length, int):
             raise ConfigError(
                 f"{sampler!r} is no sampler: it needs draw(user, item, context, rng) "
                 "and list_length, a whole number"
@@ -27,6 +31,18 @@ def list_length(*samplers: NegativeSampler | SwapSampler | None) -> int:
             )
         longest = max(longest, length)
     return longest
+
+
+def _takes_four(draw: object) -> bool:
+    if not callable(draw):
+        return False
+    try:
+        inspect.signature(draw).bind("user", "item", "context", "rng")
+    except TypeError:
+        return False
+    except ValueError:  # of compiled code, whose arguments nobody can tell
+        pass
+    return True
 
 
 def drawn(
