@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 
 from cerec.cli import console
+from cerec.cli.train import figures
 from cerec.recommend import kernels
 
 
@@ -23,3 +26,21 @@ def test_the_first_use_says_that_kernels_are_compiled(
     with console.progress():
         pass
     assert capsys.readouterr().err == ""
+
+
+def test_the_progress_line_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = Console(file=StringIO(), force_terminal=True, width=80, color_system=None)
+    monkeypatch.setattr(console, "err", wide)
+    row = {"loss": 0.87151, "ndcg@20": 0.19404}
+    notes = (figures(row, ("loss", "ndcg@20")), "far too long a note for such a line " * 3)
+    for note in notes:
+        with console.progress() as bar:
+            bar.add_task("recommender", total=200, completed=120, note=note)
+        with wide.capture() as shown:
+            wide.print(bar.get_renderable())
+        (line,) = shown.get().splitlines()
+        assert line.startswith("recommender \u2501")
+        assert "120/200 " in line
+        assert line.endswith(" 0:00:00 --:--")
+        assert note in line or "\u2026" in line
+    assert notes[0] == "loss 0.8715  ndcg@20 0.1940"

@@ -17,6 +17,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
 
 out = Console(soft_wrap=False, highlight=False)
 """Results for people."""
@@ -46,13 +47,15 @@ def progress() -> Iterator[Progress]:
     """A progress display on a terminal, nothing in a pipe."""
     if not compiled():
         remark("first use: compiling the kernels, up to a minute; they are kept for the next time")
+    left_over = Column(ratio=1, no_wrap=True, overflow="ellipsis")  # the rest is never cut
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=14),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}", style="dim"),
+        TextColumn("{task.fields[note]}", style="dim", table_column=left_over),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TimeRemainingColumn(compact=True),
     )
-    with Progress(*columns, console=err, disable=not err.is_terminal, transient=True) as bar:
+    shown = err.is_terminal
+    with Progress(*columns, console=err, disable=not shown, transient=True, expand=True) as bar:
         yield bar

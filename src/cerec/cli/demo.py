@@ -22,6 +22,7 @@ from cerec.run import Run
 from cerec.runfolder import read_facts
 
 K = 10
+NOTED = ("loss", "reward", "ndcg@20")
 
 
 def demo(
@@ -54,7 +55,7 @@ def demo(
         task = bar.add_task("training", total=None, note="")
 
         def show(row: dict[str, Any]) -> None:
-            bar.update(task, description=f"training the {row['phase']}", note=figures(row))
+            bar.update(task, description=row["phase"], note=figures(row, NOTED))
 
         run = train(data, seed=seed, out=folder, force=True, on_row=show)
     if not run.meta["finished"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -99,6 +100,7 @@ def train(
     with progress() as bar:
         task = bar.add_task("training", total=settings.train.epochs, note="")
         epochs: list[int] = []
+        shown = {"recommender": ("loss", settings.train.metric), "agent": ("reward",)}
 
         def show(row: dict[str, Any]) -> None:
             epochs.append(row["epoch"])
@@ -107,10 +109,10 @@ def train(
                 total = settings.train.agent_epochs
             bar.update(
                 task,
-                description=f"training the {row['phase']}",
+                description=str(row["phase"]),
                 completed=row["epoch"],
                 total=total,
-                note=figures(row),
+                note=figures(row, shown[row["phase"]]),
             )
             if not err.is_terminal and (row["phase"] == "agent" or settings.train.metric in row):
                 remark(f"{row['phase']} epoch {row['epoch']} of {total}: {figures(row)}")
@@ -149,9 +151,9 @@ def begun_with(folder: Path) -> tuple[RunConfig, int] | None:
     return parse(RunConfig, begun["config"]), begun["seed"]
 
 
-def figures(row: dict[str, Any]) -> str:
-    """The figures of a history row in a few words, those of validation at the asked-for K."""
-    names = ("loss", "reward", *(name for name in row if "@" in name))
+def figures(row: dict[str, Any], names: Sequence[str] = ()) -> str:
+    """Figures of a history row in a few words: these, or loss, reward and those of validation."""
+    names = names or ("loss", "reward", *(name for name in row if "@" in name))
     return "  ".join(f"{n} {row[n]:.4f}" for n in names if isinstance(row.get(n), float))
 
 
