@@ -9,9 +9,10 @@ import subprocess
 import sys
 import time
 import tomllib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -19,6 +20,7 @@ import cerec
 from cerec import pipeline
 from cerec.cli import main as cli
 from cerec.config import PRESETS, RunConfig, parse, to_toml
+from cerec.data.ids import IdTable
 from cerec.data.synthetic import make_world
 from cerec.data.writer import write
 from cerec.errors import ConfigError
@@ -100,6 +102,9 @@ def test_mistakes_are_one_line(
         (["recommend", str(trained), "--user", "u01x"], "did you mean 'u01'"),
         (["train", "demo", "--out", new, "--set", "recommender.l2=nan"], "must be a finite number"),
         (["train", "demo", "--out", new, "--set", "agent.learning_rate=inf"], "finite number"),
+        (["train", "demo", "--out", new, "--set", "train.metric=ndcg@020"], "ndcg@K, got"),
+        (["train", "demo", "--out", new, "--set", "recommender.dim=1000000000"], "at most 100,000"),
+        (["train", "demo", "--out", new, "--set", "encoder.size=1000000000"], "at most 100,000"),
         (["recommend", str(trained)], "give --user ID"),
         (["recommend", str(trained), "--user", "u01", "--out", new], "--out goes with --all"),
         (["recommend", str(trained), "--user", "u01", "--all", "--out", new], "leave --user"),
@@ -110,7 +115,7 @@ def test_mistakes_are_one_line(
         (["recommend", str(trained), "--new-item", "gnre=Drama"], "did you mean 'genre'"),
         (["recommend", str(trained), "--new-item", "genre=Drma"], "did you mean 'Drama'"),
         (["recommend", str(trained), "--new-item", "a=b", "--items", "m01"], "leave --items out"),
-        (["recommend", str(trained), "--user", "u01", "-k", "0"], "k must be at least 1"),
+        (["recommend", str(trained), "--user", "u01", "-k", "0"], "k must be a whole number"),
         (["evaluate", str(trained), "--part", "train"], "--part must be test or valid"),
         (["evaluate", str(trained), "--k", "ten"], "--k takes whole numbers"),
         (["evaluate", str(tmp_path / "none")], "no such folder"),
@@ -205,6 +210,46 @@ def test_users_for_a_new_item(trained: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(out) == [asdict(opened.new_item(pairs).place("u01"))]
     code, out, _ = run(capsys, "recommend", str(trained), *argv, "--user", "u01")
     assert "u01" in out
+
+
+def test_ids_with_commas_are_given_one_by_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = make_world(SMALL, seed=1)
+    ids = ["m01,m02", *data.items.ids[1:]]
+    rng = np.random.default_rng(0)
+    user, item = (rng.normal(size=(n, 4)).astype(np.float32) for n in (60, 80))
+    none = replace(QUICK, train=replace(QUICK.train, agent_epochs=0))
+    mine = replace(data, items=IdTable("item", ids))
+    made = cerec.explainer(mine, user_factors=user, item_factors=item, config=none)
+    argv = ["recommend", str(made.save(tmp_path / "run")), "--json"]
+    ways = (["m01,m02", "m03"], ["m03", "m01,m02"], ["m03,m04"])
+    one, same, other = (
+        run(capsys, *argv, *(word for text in way for word in ("--items", text)))[1] for way in ways
+    )
+    assert one == same
+    known = {line["item"] for line in json.loads(one)}
+    assert known.isdisjoint({"m01,m02", "m03"})
+    assert one != other
+
+
+def test_lists_longer_than_any_memory(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "evaluate", str(trained), "--k", f"80,{10**20}", "--json")
+    assert code == 0, err
+    means = json.loads(out)
+    assert means[f"ndcg@{10**20}"] == means["ndcg@80"]
+    assert means[f"precision@{10**20}"] == pytest.approx(means["precision@80"] * 80 / 10**20)
+
+
+def test_too_little_memory_is_one_line(
+    trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError("Unable to allocate 447. GiB")
+
+    monkeypatch.setattr(pipeline, "lists_of", full)
+    code, _, err = run(capsys, "evaluate", str(trained))
+    assert (code, err) == (2, "cerec: not enough memory: Unable to allocate 447. GiB\n")
 
 
 def test_evaluate_equals_what_training_said(

@@ -23,7 +23,10 @@ def recommend(
     run_folder: RunFolder,
     user: Annotated[str | None, typer.Option(help="Whose list.")] = None,
     items: Annotated[
-        str | None, typer.Option(help="Item ids, comma-separated: a list for somebody new.")
+        list[str] | None,
+        typer.Option(
+            help="Item ids, comma-separated or one --items each: a list for somebody new."
+        ),
     ] = None,
     new_item: Annotated[
         list[str] | None,
@@ -46,7 +49,9 @@ def recommend(
     Examples: cerec recommend runs/demo --user u001 -k 10
               cerec recommend runs/demo --new-item genre=Drama --new-item decade=1980s
     """
-    others = [name for name, given in (("--user", user), ("--items", items)) if given is not None]
+    others = [
+        name for name, given in (("--user", user), ("--items", items or None)) if given is not None
+    ]
     _refuse_mixture(others + ["--new-item"] * bool(new_item), everyone, out_file)
     if out_file is not None:
         refuse_other_tables("--out", out_file)
@@ -58,7 +63,7 @@ def recommend(
         item = run.new_item(map(pair_given, new_item))
         _show_users(run, item.users(k) if user is None else [item.place(user)], json=json)
         return
-    listed = run.recommend(user, k) if items is None else run.recommend_for(_ids(items), k)
+    listed = run.recommend_for(_ids(run, items), k) if items else run.recommend(user, k)
     if json:
         print_json([asdict(line) for line in listed])
         return
@@ -104,10 +109,14 @@ def _show_users(run: Run, placed: list[Placed], *, json: bool) -> None:
         )
 
 
-def _ids(text: str) -> list[str]:
-    found = [name for part in text.split(",") if (name := part.strip())]
+def _ids(run: Run, texts: list[str]) -> list[str]:
+    """The ids in each text; one that is an id as it stands may hold commas."""
+    found: list[str] = []
+    for text in texts:
+        parts = [text] if text in run.data.items else text.split(",")
+        found += [name for part in parts if (name := part.strip())]
     if not found:
-        raise ConfigError(f"--items takes item ids, comma-separated, got {text!r}")
+        raise ConfigError(f"--items takes item ids, comma-separated, got {', '.join(texts)!r}")
     return found
 
 
