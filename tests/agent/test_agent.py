@@ -217,7 +217,8 @@ def test_a_resumed_agent_ends_with_the_same_bits(twin_world: Any, baseline: str)
 def test_every_depth_and_every_encoder_learns(twin_world: Any, depth: int, kind: str) -> None:
     world = twin_world
     encoder = EncoderConfig(kind=kind, size=16, layers=(16, 16))  # type: ignore[arg-type]
-    agent = agent_of(world, encoder=encoder, depth=depth, updates=2, pairs=16)
+    few = {"updates": 2, "pairs": 16, "baseline": "mean"}  # which has a mean for every step
+    agent = agent_of(world, encoder=encoder, depth=depth, **few)
     first = learn(agent, world, 1)[0]
     before = agent.vectors().copy()
     second = learn(agent, world, 1, first=1)[0]
