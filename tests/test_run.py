@@ -44,7 +44,7 @@ def test_lists_of_everybody_are_those_of_each(small_run: cerec.Run) -> None:
     for k in (7, 1000):
         each = [(user, small_run.recommend(user, k)) for user in small_run.data.users]
         assert list(small_run.recommend_all(k)) == each
-    with pytest.raises(ConfigError, match="k must be at least 1, got 0"):
+    with pytest.raises(ConfigError, match="k must be a whole number of at least 1, got 0"):
         list(small_run.recommend_all(0))
 
 

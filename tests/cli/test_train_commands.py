@@ -392,5 +392,5 @@ def test_a_second_training_has_a_chart_of_its_own(
     for out in (folder, tmp_path / "new"):
         code, _, err = run(capsys, *argv[:3], str(out), *sets, "--force")
         assert code == 2
-        assert "needs the package tensorboard" in err
+        assert "needs TensorBoard" in err
     assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")} == before

@@ -67,10 +67,8 @@ def test_the_comparison_of_negatives_is_what_its_cells_say(
 ) -> None:
     helps = script("helps")
     shutil.copytree(RESULTS / "helps", tmp_path / "helps")
-    helps.helps_table.write(
-        tmp_path / "helps", tmp_path / "none", helps.DEFAULT, [*helps.LINES, *helps.METHODS],
-        helps.HEAD,
-    )  # fmt: skip
+    order = [*helps.LINES, *helps.METHODS]
+    helps.helps_table.write(tmp_path / "helps", helps.DEFAULT, order, helps.HEAD)
     assert (tmp_path / "helps.md").read_text() == (RESULTS / "helps.md").read_text()
 
 
