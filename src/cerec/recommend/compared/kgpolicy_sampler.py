@@ -78,6 +78,8 @@ class KGPolicyConfig:
     """Epochs of BPR-MF with uniform negatives that the recommender starts from."""
 
     def __post_init__(self) -> None:
+        if self.recommender == "climf-original":  # type: ignore[comparison-overlap]
+            raise ConfigError("kgpolicy.recommender: climf-original takes no negatives")
         check_fields(self, "kgpolicy")
         least = ("dim", "hidden", "steps", "neighbours", "keep", "update", "batch")
         for name in least:
