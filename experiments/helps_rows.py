@@ -116,6 +116,16 @@ METHODS |= {
         WALKED, model="climf", like="attributes / walk, eq. 4"
     ),
 }
+BY_ID = "id / walk (the paper's form)"
+METHODS |= {  # the agent and the paper's loss where an item is a mere id
+    "id / learned walk (the paper's form)": replace(WALKED, vectors="id", like=BY_ID),
+    "id / walk, after 10 epochs of uniform": Method("id", Walk(), warmup=10, like=BY_ID),
+    "id / uniform, eq. 4": Method("id", Uniform(), model="climf"),
+    "id / walk, eq. 4": Method("id", Walk(), model="climf"),
+    "id / learned walk, eq. 4 (the paper's letter)": replace(
+        WALKED, vectors="id", model="climf", like="id / walk, eq. 4"
+    ),
+}
 LINES = ("popularity", "ease", "itemknn")
 
 WIKI = ("*wikiPageWikiLink*", "*rdf-syntax-ns#type*")

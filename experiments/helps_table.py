@@ -8,7 +8,7 @@ from typing import Any
 
 import helps_users
 import numpy as np
-from helps_rows import LITERAL_ROW, ONE_STEP
+from helps_rows import BY_ID, LITERAL_ROW, ONE_STEP
 from quoted import filled
 
 from cerec.evaluate.statistics import compare, holm, spread
@@ -24,6 +24,7 @@ LEARNED = {
         LITERAL_ROW,
         "attributes / walk, after 10 epochs of uniform",
     ),
+    "id / learned walk (the paper's form)": (BY_ID, "id / walk, after 10 epochs of uniform"),
 }
 """Rows in which the agent chooses, and the same with a uniform walk, without and with its start."""
 FIRST = (

@@ -83,6 +83,8 @@ def train(
             f"{data.name}: no item has an attribute to change, so agent.reward = 'verified' has "
             "nothing to verify; add item facts, or set agent.reward = 'all'"
         )
+    if config.train.tensorboard and folder is None:
+        log.warning("note: train.tensorboard = true writes to the run's folder; name one with out=")
     for words in idle(config, facts, negatives):
         log.warning(words)
     model = _model(config, Material(parts.train, facts, ckg, seed))

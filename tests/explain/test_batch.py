@@ -129,3 +129,12 @@ def test_parts_of_another_question_are_refused(tmp_path: Path) -> None:
         with pytest.raises(RunError, match="another recommender, data or question"):
             explain_all(explainer, target, asked, resume=True)
     assert explain_all(random_explainer(0), target, replace(ASKED, k=4)).taken_over == 0
+
+
+def test_a_folder_of_somebody_else_is_not_taken_for_parts(tmp_path: Path) -> None:
+    mine = tmp_path / "all.parquet.parts" / "thesis.txt"
+    mine.parent.mkdir()
+    mine.write_text("years of work")
+    with pytest.raises(RunError, match="holds other files; move them, or choose another --out"):
+        explain_all(random_explainer(0), tmp_path / "all.parquet", ASKED)
+    assert mine.read_text() == "years of work"

@@ -119,6 +119,8 @@ def _prepare(parts: Path, job: dict[str, Any], *, resume: bool) -> None:
             )
         return
     if parts.exists():
+        if not (parts / "job.json").exists() and any(parts.iterdir()):
+            raise RunError(f"{parts}: holds other files; move them, or choose another --out")
         shutil.rmtree(parts)
     parts.mkdir(parents=True)
     write_json(parts / "job.json", job)
