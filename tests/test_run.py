@@ -283,7 +283,7 @@ def test_tensorboard_events_are_written_on_request(tmp_path: Path) -> None:
 def test_tensorboard_without_a_folder_is_told(caplog: pytest.LogCaptureFixture) -> None:
     wanted = replace(QUICK, train=replace(QUICK.train, epochs=2, tensorboard=True))
     cerec.train(make_world(SMALL, seed=1), wanted)
-    assert "train.tensorboard = true writes to the run's folder; name one with out=" in caplog.text
+    assert "train.tensorboard = true writes to the run's folder; name one: out=" in caplog.text
 
 
 def test_tensorboard_that_is_not_installed_is_told(

@@ -83,8 +83,6 @@ def train(
             f"{data.name}: no item has an attribute to change, so agent.reward = 'verified' has "
             "nothing to verify; add item facts, or set agent.reward = 'all'"
         )
-    if config.train.tensorboard and folder is None:
-        log.warning("note: train.tensorboard = true writes to the run's folder; name one with out=")
     for words in idle(config, facts, negatives):
         log.warning(words)
     model = _model(config, Material(parts.train, facts, ckg, seed))
@@ -186,8 +184,10 @@ def _refuse_strange(config: RunConfig, out: object) -> None:
         )
     if out is not None and not str(out):
         raise ConfigError("out is empty; name a folder")
-    if out is not None and config.train.tensorboard:
+    if config.train.tensorboard:
         writer()  # refuses where there is none, before anything is touched
+        if out is None:
+            log.warning("note: train.tensorboard = true writes to the run's folder; name one: out=")
 
 
 def _model(config: RunConfig, material: Material) -> Recommender:
