@@ -42,6 +42,7 @@ from cerec.recommend.models import build
 from cerec.recommend.negatives import Uniform
 from cerec.recommend.topk import top_k_all, top_k_matrix
 from cerec.rng import generator
+from cerec.threads import set_threads
 from cerec.training.checkpoint import drop_checkpoint
 from cerec.training.loop import TrainConfig, Trainer
 from cerec.training.recommender import FitConfig, fit_recommender
@@ -309,6 +310,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1e9, help="start no cell after this")
     parser.add_argument("--table", action="store_true", help="only write the table")
     args = parser.parse_args()
+    set_threads()
     deadline = time.time() + 60 * args.minutes
     for name in [] if args.table else args.sets:
         world = read(name, args.data)

@@ -7,8 +7,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
+import torch
 
 import cerec
 from cerec.agent.config import AgentConfig
@@ -278,6 +280,25 @@ def test_tensorboard_events_are_written_on_request(tmp_path: Path) -> None:
         assert [e.step for e in events.Scalars(name)] == [r["epoch"] for r in rows]
         want = np.float32([r[figure] for r in rows])
         assert np.array_equal(np.float32([e.value for e in events.Scalars(name)]), want)
+
+
+def test_training_uses_as_many_threads_as_asked_and_gives_them_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CEREC_THREADS", "1")
+    before, seen = (numba.get_num_threads(), torch.get_num_threads()), set()
+    torch.set_num_threads(2)
+
+    def watch(row: object) -> None:
+        del row
+        seen.add((numba.get_num_threads(), torch.get_num_threads()))
+
+    try:
+        cerec.train(make_world(SMALL, seed=1), QUICK, on_row=watch)
+        assert seen == {(1, 1)}
+        assert (numba.get_num_threads(), torch.get_num_threads()) == (before[0], 2)
+    finally:
+        torch.set_num_threads(before[1])
 
 
 def test_tensorboard_without_a_folder_is_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -32,6 +32,7 @@ from cerec.recommend.models import build
 from cerec.recommend.scorer import Scorer
 from cerec.run import Run, open_run
 from cerec.runfolder import read_facts
+from cerec.threads import training_threads
 from cerec.training.board import Board, drop_events, writer
 from cerec.training.checkpoint import damaged, drop_checkpoint, find_checkpoint
 from cerec.training.loop import Row, Trainer
@@ -41,6 +42,7 @@ log = logging.getLogger("cerec")
 REPORTED = ("recall", "ndcg", "hr", "precision", "mrr", "map")
 
 
+@training_threads()
 def train(
     data: Dataset,
     config: RunConfig | None = None,

@@ -42,6 +42,18 @@ def set_threads() -> None:
 
 
 @contextmanager
+def training_threads() -> Iterator[None]:
+    """Run a block with the thread counts of `set_threads`, then with those from before."""
+    numbas, torchs = numba.get_num_threads(), torch.get_num_threads()
+    set_threads()
+    try:
+        yield
+    finally:
+        numba.set_num_threads(numbas)
+        torch.set_num_threads(torchs)
+
+
+@contextmanager
 def torch_threads(n: int) -> Iterator[None]:
     """Run a block of few, large torch calls on `n` threads."""
     before = torch.get_num_threads()
