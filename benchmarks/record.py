@@ -3,7 +3,7 @@
     python benchmarks/record.py --data FOLDER --run RUN            # all: a quarter of an hour
     python benchmarks/record.py --data FOLDER --run RUN topk read  # some of them
 
-FOLDER holds last-fm, RUN is a run of ml-1m. Each output goes to
+FOLDER holds last-fm and ml-1m, RUN is a run of ml-1m. Each output goes to
 docs/results/speed/NAME.txt, below a line on how and when it was made: the load says how quiet the
 machine was.
 """
@@ -23,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 OUT = HERE.parent / "docs" / "results" / "speed"
 COMMANDS = {
     "cotrain": "bench_cotrain.py",
+    "cotrain-ml-1m": "bench_cotrain.py --folder FOLDER/ml-1m",
     "epoch": "bench_epoch.py --shape ml-1m",
     "sampler": "bench_sampler.py",
     "topk": "bench_topk.py --users 23566 --rounds 2",
