@@ -203,17 +203,20 @@ def run_cell(
     }
     if not tune(world, name, method, cell, cache, deadline):
         return
-    settings = SETS[world.name]
+    fit = SETS[world.name].fit_of(method)
     setting = setting_of(RESULTS / world.name / f"{slug(method.like or name)}.json")
-    setting["patience"] = settings.fit.patience * settings.fit.every
-    cell["runs"] = [run for run in cell["runs"] if setting.items() <= run.items()]
+    cell["runs"] = [
+        run
+        for run in cell["runs"]
+        if setting.items() <= run.items() and run["patience"] >= fit.patience * fit.every
+    ]
     for seed in range(seeds):
         if seed < len(cell["runs"]) and not (again and lacks_users(world, name, seed)):
             continue
         if time.time() > deadline:
             return
         trial = setting["learning_rate"], setting["l2"]
-        model, row = learn(world, name, method, trial, seed, settings.fit, cache)
+        model, row = learn(world, name, method, trial, seed, fit, cache)
         values = keep_users(world, top_k_all(*model.factors(), world.both, 20), name, seed)
         row |= {m: float(np.nanmean(values[m])) for m in METRICS}
         was = cell["runs"][seed : seed + 1]
@@ -318,16 +321,11 @@ def main() -> None:
             if line == "popularity" or len(world.facts.of_item) <= 15_000:
                 run_line(world, line, again=args.again)
         for seeds in sorted({1, args.seeds}):  # one seed of everything first
-            for method in args.methods:
-                run_cell(
-                    world,
-                    method,
-                    METHODS[method],
-                    seeds,
-                    args.cache,
-                    deadline,
-                    again=args.again,
-                )
+            for row in args.methods:
+                method = METHODS[row]
+                if method.short and SETS[name].brief is None:
+                    continue  # no row of this set is learned more briefly than others
+                run_cell(world, row, method, seeds, args.cache, deadline, again=args.again)
     helps_table.write(RESULTS, DEFAULT, [*LINES, *METHODS], HEAD)
 
 

@@ -34,6 +34,13 @@ class Method:
     """Epochs with uniform negatives alone before the rest: the paper's initialisation."""
     like: str = ""
     """The row whose learning rate and l2 this one takes over; empty: it is tuned itself."""
+    short: bool = False
+    """Learned as briefly as slow rows, to be compared with them."""
+
+    @property
+    def slow(self) -> bool:
+        """True where every epoch makes the lists of all users, or asks the agent."""
+        return self.agent is not None or self.negatives.list_length > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,12 @@ class Set:
     """How long a trial learns."""
     fit: FitConfig
     """How long the models that are tested learn."""
+    brief: FitConfig | None = None
+    """How long those of slow rows learn, where `fit` would take them hours."""
+
+    def fit_of(self, method: Method) -> FitConfig:
+        """How long the models of a row learn that are tested."""
+        return self.brief if self.brief and (method.slow or method.short) else self.fit
 
 
 LITERAL = SignalConfig(negatives="uniform", counterfactuals="literal", chooser="agent")
@@ -126,6 +139,8 @@ METHODS |= {  # the agent and the paper's loss where an item is a mere id
         WALKED, vectors="id", model="climf", like="id / walk, eq. 4"
     ),
 }
+SHORT_ROW = f"{ONE_STEP}, after 10 epochs of uniform, as briefly as learned changes"
+METHODS[SHORT_ROW] = replace(METHODS[f"{ONE_STEP}, after 10 epochs of uniform"], short=True)
 LINES = ("popularity", "ease", "itemknn")
 
 WIKI = ("*wikiPageWikiLink*", "*rdf-syntax-ns#type*")
@@ -157,5 +172,6 @@ SETS: dict[str, Set] = {
         8192,
         FitConfig(epochs=100, every=10, patience=2),
         FitConfig(epochs=400, every=10, patience=3),
+        brief=FitConfig(epochs=100, every=10, patience=2),
     ),
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 import helps_users
 import numpy as np
-from helps_rows import BY_ID, LITERAL_ROW, ONE_STEP
+from helps_rows import BY_ID, LITERAL_ROW, ONE_STEP, SHORT_ROW
 from quoted import filled
 
 from cerec.evaluate.statistics import compare, holm, spread
@@ -19,6 +19,7 @@ LEARNED = {
     "attributes / DNS 4 + imagined by need, learned": (
         ONE_STEP,
         f"{ONE_STEP}, after 10 epochs of uniform",
+        SHORT_ROW,
     ),
     "attributes / learned walk (the paper's form)": (
         LITERAL_ROW,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cerec.errors import RunError
-from cerec.files import read_arrays, read_json, replacing, write_arrays, write_json
+from cerec.files import exchanged, read_arrays, read_json, replacing, write_arrays, write_json
 
 
 def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
@@ -22,6 +22,31 @@ def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
         (new / "new.txt").write_text("new")
     assert [p.name for p in run.iterdir()] == ["new.txt"]
     assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="two renames elsewhere")
+def test_a_folder_is_never_missing_while_it_is_replaced(tmp_path: Path, monkeypatch) -> None:
+    run, there = tmp_path / "run", []
+    run.mkdir()
+    (run / "old.txt").write_text("old")
+    for name in ("rename", "replace"):
+        monkeypatch.setattr(Path, name, lambda *_: there.append(run.is_dir()))
+    with replacing(run, folder=True) as new:
+        new.mkdir()
+        (new / "new.txt").write_text("new")
+    assert [p.name for p in run.iterdir()] == ["new.txt"]
+    assert there == []  # no rename beside the one that exchanges the two
+
+
+def test_two_paths_change_places_or_stay(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    assert not exchanged(one, other)  # there is no other
+    other.mkdir()
+    (other / "mine").write_text("")
+    done = exchanged(one, other)
+    assert [p.name for p in tmp_path.rglob("mine")] == ["mine"]
+    assert (one / "mine").exists() == done
 
 
 def test_a_failure_leaves_the_old_file_alone(tmp_path: Path) -> None:

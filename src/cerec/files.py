@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -64,9 +65,11 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     try:
         yield target
         _sync(target)
-        if folder and path.is_dir() and not path.is_symlink():
-            path.rename(old)  # a folder cannot be replaced in one step
-        target.replace(path)
+        taken = folder and path.is_dir() and not path.is_symlink()
+        if not (taken and exchanged(target, path)):
+            if taken:
+                path.rename(old)  # here a folder cannot be replaced in one step
+            target.replace(path)
     except Exception as error:
         reason = _reason(error)
         if reason is None:
@@ -76,6 +79,19 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
         if old.exists() and not path.exists():
             old.rename(path)
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def exchanged(one: Path, other: Path) -> bool:
+    """Let two paths change places in one step; False, and nothing done, where that cannot be.
+
+    Linux can (`renameat2` with RENAME_EXCHANGE), on most file systems.
+    """
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
 
 
 def _sync(path: Path) -> None:

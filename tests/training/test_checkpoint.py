@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cerec import files
 from cerec.training.checkpoint import (
     Checkpoint,
     drop_checkpoint,
@@ -84,7 +85,7 @@ def test_a_kill_loses_no_checkpoint(moment: str, then: str, tmp_path: Path) -> N
 def test_a_write_that_breaks_off_at_a_rename(
     at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder as a kill leaves it: no cleaning up after the failure."""
+    """The folder as a kill leaves it where two renames replace it: no cleaning up afterwards."""
     folder, seen = tmp_path / "checkpoint", 0
     write_checkpoint(folder, state(1))
     real = Path.rename
@@ -97,6 +98,7 @@ def test_a_write_that_breaks_off_at_a_rename(
         return real(self, target)
 
     with monkeypatch.context() as patch:
+        patch.setattr(files, "exchanged", lambda *_: False)
         patch.setattr(Path, "rename", rename)
         patch.setattr(shutil, "rmtree", lambda *_, **__: None)
         if at == 2:  # after the first rename

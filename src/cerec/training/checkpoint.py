@@ -1,7 +1,8 @@
 """Where a killed training goes on: arrays and counters, written aside and renamed.
 
-A folder is replaced in two renames. A kill between them leaves no checkpoint, but the old and the
-new one whole in the folder aside, `.checkpoint.XXXXXXXX`; the next look puts the new one in place.
+Where the system cannot exchange two folders, one is replaced in two renames. A kill between them
+leaves no checkpoint, but the old and the new one whole in the folder aside, `.checkpoint.XXXXXXXX`;
+the next look puts the new one in place.
 """
 
 from __future__ import annotations
