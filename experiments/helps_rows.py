@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from cerec.data.filters import FilterConfig
-from cerec.recommend.base import NegativeSampler, SwapSampler
+from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler
 from cerec.recommend.negatives import DNS, Mixture, Uniform, Walk
 from cerec.recommend.swaps import RandomSwaps
 from cerec.training.recommender import FitConfig
@@ -61,6 +63,26 @@ class Set:
     def fit_of(self, method: Method) -> FitConfig:
         """How long the models of a row learn that are tested."""
         return self.brief if self.brief and (method.slow or method.short) else self.fit
+
+
+@dataclass(frozen=True, slots=True)
+class Rational:
+    """DNS that keeps to what the paper calls rational: scored no higher than the list's last item.
+
+    Where every candidate is scored higher, any of them.
+    """
+
+    candidates: int = 4
+    list_length: int = 20
+
+    def draw(self, user: Rows, item: Rows, context: Context, rng: np.random.Generator) -> Rows:
+        """See `NegativeSampler.draw`."""
+        drawn = np.stack([Uniform().draw(user, item, context, rng) for _ in range(self.candidates)])
+        mine = context.user[user]
+        score = np.einsum("bd,cbd->cb", mine, context.item[drawn])
+        last = np.einsum("bd,bd->b", mine, context.item[context.lists[user, self.list_length - 1]])
+        best = np.where(score <= last, score, -np.inf).argmax(axis=0)
+        return np.asarray(drawn[best, np.arange(len(user))])
 
 
 LITERAL = SignalConfig(negatives="uniform", counterfactuals="literal", chooser="agent")
@@ -139,6 +161,8 @@ METHODS |= {  # the agent and the paper's loss where an item is a mere id
         WALKED, vectors="id", model="climf", like="id / walk, eq. 4"
     ),
 }
+for _vectors in ("attributes", "id"):
+    METHODS[f"{_vectors} / DNS 4 outside the list"] = Method(_vectors, Rational())
 SHORT_ROW = f"{ONE_STEP}, after 10 epochs of uniform, as briefly as learned changes"
 METHODS[SHORT_ROW] = replace(METHODS[f"{ONE_STEP}, after 10 epochs of uniform"], short=True)
 LINES = ("popularity", "ease", "itemknn")

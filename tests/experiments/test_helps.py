@@ -15,8 +15,11 @@ from cerec.data.split import SplitConfig, split
 from cerec.data.synthetic import WorldConfig, make_world
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
+from cerec.recommend.config import RecommenderConfig
+from cerec.recommend.models import build
 from cerec.recommend.negatives import DNS, Uniform
 from cerec.recommend.swaps import RandomSwaps
+from cerec.rng import generator
 from cerec.training.recommender import FitConfig
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "experiments"))
@@ -97,6 +100,34 @@ def test_cells_are_tuned_run_kept_and_tabled(world: helps.World, tmp_path: Path)
 
 def without_seconds(run: dict[str, float]) -> dict[str, float]:
     return {name: value for name, value in run.items() if name != "cpu_seconds"}
+
+
+def test_rational_negatives_are_the_best_scored_at_or_below_the_last_of_the_list(
+    world: helps.World,
+) -> None:
+    train, facts = world.parts.train, world.facts
+    model = build(RecommenderConfig(dim=8), train, facts, seed=0)
+    context = model.context(20)
+    user, item = train.row_of(), train.indices
+    drawn = helps_rows.Rational(candidates=30).draw(user, item, context, generator(0, "x"))
+    score = context.user @ context.item.T
+    above = 0
+    for u, j in zip(user, drawn, strict=True):
+        assert j not in train.row(u)
+        above += score[u, j] > score[u, context.lists[u, 19]]
+    assert above == 0
+    # of thirty draws among some dozen unlisted items the best is nearly always there
+    best = [
+        max(
+            score[u, n]
+            for n in range(50)
+            if n not in train.row(u) and score[u, n] <= score[u, context.lists[u, 19]]
+        )
+        for u in user
+    ]
+    assert np.mean(np.isclose(score[user, drawn], best)) > 0.4
+    plain = DNS(30).draw(user, item, context, generator(0, "x"))
+    assert np.mean(score[user, plain] > score[user, context.lists[user, 19]]) > 0.9
 
 
 def test_past_the_deadline_nothing_starts(world: helps.World, tmp_path: Path) -> None:
