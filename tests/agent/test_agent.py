@@ -230,8 +230,9 @@ def test_every_depth_and_every_encoder_learns(twin_world: Any, depth: int, kind:
     assert agent.rewards(walks, world.context).shape == (depth, len(world.user))
 
 
-def test_attention_on_a_large_graph_gives_the_same_bits_on_any_number_of_threads(
-    make_world: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kind", ["sage", "gcn", "lightgcn", "gat"])
+def test_a_large_graph_gives_the_same_bits_on_any_number_of_threads(
+    kind: Any, make_world: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Two users took everything and two values stand on everything: half of all edges meet there.
     n = 5000
@@ -240,7 +241,7 @@ def test_attention_on_a_large_graph_gives_the_same_bits_on_any_number_of_threads
     pairs = [(i, e) for i in range(n) for e in (0, 1)]
     world = make_world([(e, i) for i, e in pairs], [(i, 0, e) for i, e in pairs], *vectors, 2, 1)
     monkeypatch.setattr("cerec.agent.agent._LARGE", 0)
-    encoder = EncoderConfig(kind="gat", size=2, layers=(2,))
+    encoder = EncoderConfig(kind=kind, size=2, layers=(24, 8))
     found = []
     for threads in ("1", "2", "2"):
         monkeypatch.setenv("CEREC_THREADS", threads)

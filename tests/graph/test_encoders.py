@@ -272,5 +272,5 @@ def test_settings_out_of_range_are_refused() -> None:
         EncoderConfig(combine="sum")
     with pytest.raises(ConfigError, match="slope"):
         EncoderConfig(slope=1.5)
-    with pytest.raises(ConfigError, match="must be positive"):
+    with pytest.raises(ConfigError, match=r"encoder\.layers must be widths of at least 1"):
         EncoderConfig(layers=())

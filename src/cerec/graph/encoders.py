@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from cerec.errors import ConfigError, check_fields
 from cerec.graph.ckg import Ckg
 from cerec.graph.spmm import Adjacency, propagate
+from cerec.threads import torch_threads
 
 KINDS = ("sage", "gcn", "lightgcn", "gat")
 WIDEST = 100_000  # far more than a vector can use, and memory cannot hold
@@ -46,9 +47,11 @@ class EncoderConfig:
     def __post_init__(self) -> None:
         check_fields(self, "encoder")
         object.__setattr__(self, "layers", tuple(self.layers))
-        if self.size < 1 or not self.layers or min(self.layers) < 1:
+        if self.size < 1:
+            raise ConfigError(f"encoder.size must be at least 1, got {self.size}")
+        if not self.layers or min(self.layers) < 1:
             raise ConfigError(
-                f"encoder.size and encoder.layers must be positive, got {self.size}, {self.layers}"
+                f"encoder.layers must be widths of at least 1, one or more, got {self.layers}"
             )
         if max(self.size, *self.layers) > WIDEST:
             raise ConfigError(
@@ -116,6 +119,30 @@ class Encoder(nn.Module):
         return torch.cat([part - part.mean(dim=0) if len(part) else part for part in kinds])
 
 
+class _Projection(torch.autograd.Function):
+    @staticmethod
+    def forward(  # type: ignore[override]
+        ctx: torch.autograd.function.FunctionCtx, h: Tensor, weight: Tensor
+    ) -> Tensor:
+        ctx.save_for_backward(h, weight)
+        return h @ weight.T
+
+    @staticmethod
+    def backward(  # type: ignore[override]
+        ctx: torch.autograd.function.FunctionCtx, grad: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        h, weight = ctx.saved_tensors  # type: ignore[attr-defined]
+        with torch_threads(1):  # a sum over all nodes: threads would share it out, and its rounding
+            by_weight = (h.T @ grad).T
+        return grad @ weight, by_weight
+
+
+def project(h: Tensor, weight: Tensor) -> Tensor:
+    """`h @ weight.T`, (N, n) -> (N, m), whose gradients are the same bits on any thread count."""
+    out: Tensor = _Projection.apply(h, weight)  # type: ignore[no-untyped-call]
+    return out
+
+
 class SageLayer(nn.Module):
     """`LeakyReLU(W [h || sum of w h'])`, projected first: the narrower vectors are aggregated."""
 
@@ -127,7 +154,8 @@ class SageLayer(nn.Module):
 
     def forward(self, matrix: Adjacency, h: Tensor) -> Tensor:
         """(N, n) -> (N, m); `[own || other]` is the paper's W."""
-        return F.leaky_relu(h @ self.own.T + propagate(matrix, h @ self.other.T), self.slope)
+        own = project(h, self.own)
+        return F.leaky_relu(own + propagate(matrix, project(h, self.other)), self.slope)
 
 
 class GcnLayer(nn.Module):
@@ -140,7 +168,7 @@ class GcnLayer(nn.Module):
 
     def forward(self, matrix: Adjacency, h: Tensor) -> Tensor:
         """(N, n) -> (N, m)."""
-        return F.leaky_relu(propagate(matrix, h @ self.weight.T), self.slope)
+        return F.leaky_relu(propagate(matrix, project(h, self.weight)), self.slope)
 
 
 class GatLayer(nn.Module):
@@ -155,8 +183,9 @@ class GatLayer(nn.Module):
 
     def forward(self, matrix: Adjacency, h: Tensor) -> Tensor:
         """(N, n) -> (N, m)."""
-        x = h @ self.weight.T  # (N, m)
-        from_, to = (x @ self.source)[:, 0], (x @ self.target)[:, 0]  # (N,)
+        x = project(h, self.weight)  # (N, m)
+        # Not x @ source: of a product with one column threads change the rounding.
+        from_, to = (x * self.source.T).sum(dim=1), (x * self.target.T).sum(dim=1)  # (N,)
         counts = matrix.offsets.diff()
         row = torch.repeat_interleave(torch.arange(len(counts)), counts)
         # Not to[row]: the backward of indexing adds in an order that two threads race for.
