@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from cerec.config import RunConfig, apply_sets, parse, read_settings, read_toml, to_table, to_toml
 from cerec.errors import ConfigError
+from cerec.recommend.config import RecommenderConfig
+from cerec.training.loop import TrainConfig
 from cerec.training.signals import SignalConfig
 
 
@@ -33,6 +35,16 @@ class Outer:
 def refused(table: dict, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse(Outer, table)
+
+
+def test_settings_made_by_hand_are_held_to_what_a_file_may_say() -> None:
+    for field_, value in (("checkpoint_seconds", float("nan")), ("tensorboard", "yes")):
+        with pytest.raises(ConfigError, match=rf"train\.{field_} must be"):
+            TrainConfig(**{field_: value})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"recommender\.l2 must be a finite number, got inf"):
+        RecommenderConfig(l2=float("inf"))
+    with pytest.raises(ConfigError, match=r"train must be a TrainConfig, got {'epochs': 3}"):
+        RunConfig(train={"epochs": 3})  # type: ignore[arg-type]
 
 
 def test_values_are_taken() -> None:

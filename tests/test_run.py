@@ -6,6 +6,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
@@ -18,7 +19,8 @@ from cerec.config import PRESETS, RunConfig, parse
 from cerec.data.dataset import Triples
 from cerec.data.restrict import restrict
 from cerec.data.synthetic import make_world
-from cerec.errors import ConfigError, DataError, RunError, UnknownIdError
+from cerec.data.writer import write
+from cerec.errors import ConfigError, DataError, QuestionError, RunError, UnknownIdError
 from cerec.files import read_arrays, write_arrays
 from cerec.graph.encoders import EncoderConfig
 from cerec.graph.facts import Facts
@@ -26,6 +28,8 @@ from cerec.pipeline import evaluate_run, idle
 from cerec.recommend.compared.neumf import NeuMFConfig
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.negatives import Uniform
+from cerec.training import loop
+from cerec.training.checkpoint import Checkpoint, write_checkpoint
 from cerec.training.loop import TrainConfig
 from worlds import QUICK, SMALL
 
@@ -282,6 +286,29 @@ def test_tensorboard_events_are_written_on_request(tmp_path: Path) -> None:
         assert np.array_equal(np.float32([e.value for e in events.Scalars(name)]), want)
 
 
+def test_a_resumed_training_has_no_epoch_twice_in_its_chart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    short = replace(QUICK.train, epochs=4, tensorboard=True, checkpoint_seconds=0.0)
+    data, wanted, folder = make_world(SMALL, seed=1), replace(QUICK, train=short), tmp_path / "run"
+    wrote: list[Path] = []
+
+    def broken(path: Path, checkpoint: Checkpoint) -> None:
+        wrote.append(path)
+        if len(wrote) == 3:  # the chart has the epoch, the checkpoint has not
+            raise SystemError("killed")
+        write_checkpoint(path, checkpoint)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "write_checkpoint", broken)
+        with pytest.raises(SystemError, match="killed"):
+            cerec.train(data, wanted, out=folder)
+    cerec.train(data, wanted, out=folder, resume=True)
+    events = accumulator.EventAccumulator(str(folder / "tensorboard")).Reload()
+    assert [e.step for e in events.Scalars("recommender/loss")] == [1, 2, 3, 4]
+
+
 def test_training_uses_as_many_threads_as_asked_and_gives_them_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -341,6 +368,55 @@ def test_save_never_deletes_what_is_not_a_run(small_run: cerec.Run, tmp_path: Pa
     with pytest.raises(RunError, match="is a file"):
         small_run.save(tmp_path / "thesis.txt")
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_save_over_a_run_keeps_what_else_lies_there(small_run: cerec.Run, tmp_path: Path) -> None:
+    folder = small_run.save(tmp_path / "run")
+    (folder / "notes.txt").write_text("mine")
+    (folder / "checkpoint").mkdir()
+    (folder / "checkpoint" / "counters.json").write_text("{}")
+    (folder / "history.csv").write_text("damaged")
+    small_run.save(folder)
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert (folder / "checkpoint" / "counters.json").exists()
+    assert cerec.open(folder).history == small_run.history
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+def test_training_never_writes_among_other_files(tmp_path: Path) -> None:
+    """Not even by force: a folder of data holds files of the names that a run has."""
+    data = make_world(SMALL, seed=1)
+    folder = write(data, tmp_path / "data", "parquet")
+    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    for force in (False, True):
+        with pytest.raises(RunError, match="data: holds other files; choose a new folder"):
+            cerec.train(data, QUICK, out=folder, force=force)
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / ".gitkeep").touch()
+    assert cerec.train(data, QUICK, out=tmp_path / "new").meta["finished"]
+
+
+def test_a_recommender_that_diverges_is_told_with_the_setting_to_lower() -> None:
+    wild = replace(QUICK, recommender=replace(QUICK.recommender, learning_rate=1e30))
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ConfigError, match=r"diverged.*lower recommender.learning_rate \(1e\+30\)"),
+    ):
+        cerec.train(make_world(SMALL, seed=1), wild)
+
+
+def test_wrong_arguments_from_python_are_one_line(small_run: cerec.Run) -> None:
+    strange: list[Any] = ["genre=Drama", {"genre": "Drama"}, [("genre", "Drama", "x")], None, [3]]
+    for attributes in strange:
+        with pytest.raises(QuestionError, match=r"attributes are \(relation, attribute\) pairs"):
+            small_run.new_item(attributes)
+    with pytest.raises(ConfigError, match="at least one item id"):
+        small_run.recommend_for([])
+    data = small_run.data
+    for argument in ({"out": 3}, {"on_row": 3}):
+        with pytest.raises(ConfigError, match=next(iter(argument))):
+            cerec.train(data, QUICK, **argument)  # type: ignore[arg-type]
 
 
 def test_damaged_runs_are_told_in_one_line(small_run: cerec.Run, tmp_path: Path) -> None:

@@ -55,6 +55,12 @@ class RunConfig:
         asked = [name for name in SYSTEMS if getattr(self, name) is not None]
         if len(asked) > 1:
             raise ConfigError(f"a run trains one system, got the tables {', '.join(asked)}")
+        for name, hint in get_type_hints(type(self)).items():
+            kinds = get_args(hint) or (hint,)
+            if not isinstance(getattr(self, name), kinds):
+                raise ConfigError(
+                    f"{name} must be a {kinds[0].__name__}, got {getattr(self, name)!r:.60}"
+                )
 
     @property
     def system(self) -> tuple[str, Any] | None:

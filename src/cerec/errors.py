@@ -8,6 +8,7 @@ it into a 4xx answer. Anything else that escapes is a bug and shows its trace.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -67,13 +68,15 @@ def check_fields(config: Any, section: str) -> None:
         if get_origin(hint) is Literal:
             one_of(f"{section}.{name}", value, get_args(hint))
         kind, words = _KINDS.get(hint, (object, ""))
-        if words and (isinstance(value, bool) or not isinstance(value, kind)):
+        odd = isinstance(value, bool) != (hint is bool) or not isinstance(value, kind)
+        if words and (odd or (hint is float and not math.isfinite(value))):
             raise ConfigError(f"{section}.{name} must be {words}, got {value!r}")
 
 
 _KINDS: dict[Any, tuple[Any, str]] = {
     int: (int, "a whole number"),
-    float: ((int, float), "a number"),
+    float: ((int, float), "a finite number"),
+    bool: (bool, "true or false"),
 }
 
 

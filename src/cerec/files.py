@@ -59,6 +59,8 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    except (FileExistsError, NotADirectoryError):
+        raise Unwritten(path, "a part of its path is a file") from None
     except OSError as error:
         raise Unwritten(path, error.strerror or str(error)) from None
     target, old = aside / "new", aside / "old"
@@ -92,6 +94,14 @@ def exchanged(one: Path, other: Path) -> bool:
     except (AttributeError, OSError, TypeError):
         return False
     return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
+
+
+def copy_of(path: Path, target: Path) -> None:
+    """Copy a file, a folder with all that is in it, or a link as such."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.copytree(path, target, symlinks=True)
+    else:
+        shutil.copy2(path, target, follow_symlinks=False)
 
 
 def _sync(path: Path) -> None:

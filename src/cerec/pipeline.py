@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import logging
 import time
-import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from cerec.agent.agent import WalkAgent
-from cerec.config import RunConfig, differences, to_toml
+from cerec.begun import prepare
+from cerec.config import RunConfig, to_toml
 from cerec.data.dataset import Dataset
 from cerec.data.filters import apply
 from cerec.data.split import Split, split
-from cerec.errors import ConfigError, DataError, RunError
+from cerec.errors import ConfigError, DataError
 from cerec.evaluate.ranking import PerUser, mean, per_user
 from cerec.explain.flips import flip_test
-from cerec.files import read_json, write_json
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
@@ -29,12 +28,11 @@ from cerec.recommend.base import NegativeSampler, Recommender
 from cerec.recommend.compared.registry import Material, system
 from cerec.recommend.context import lists_of
 from cerec.recommend.models import build
-from cerec.recommend.scorer import Scorer
+from cerec.recommend.scorer import NotFinite, Scorer
 from cerec.run import Run, open_run
-from cerec.runfolder import read_facts
 from cerec.threads import training_threads
 from cerec.training.board import Board, drop_events, writer
-from cerec.training.checkpoint import damaged, drop_checkpoint, find_checkpoint
+from cerec.training.checkpoint import drop_checkpoint
 from cerec.training.loop import Row, Trainer
 from cerec.training.signals import SignalConfig
 
@@ -66,7 +64,7 @@ def train(
     """
     config = config or RunConfig()
     seed = checked("train", data, config, seed)
-    _refuse_strange(config, out)
+    _refuse_strange(config, out, on_row)
     started = time.perf_counter()
     begun = {"data": data.fingerprint, "config": to_toml(config), "seed": seed}
     if negatives is not None:
@@ -77,7 +75,7 @@ def train(
     if parts.train.size == 0:
         raise DataError(f"{data.name}: no interactions are left to learn from; filter less")
     folder = None if out is None else Path(out)
-    if folder is not None and _prepare(folder, begun, resume=resume, force=force):
+    if folder is not None and prepare(folder, begun, resume=resume, force=force):
         return open_run(folder)
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
     if config.agent.reward == "verified" and facts.n_values == 0:
@@ -90,8 +88,6 @@ def train(
     model = _model(config, Material(parts.train, facts, ckg, seed))
     flip = flip_test(facts, config.agent.list_length)
     agent = WalkAgent(config.agent, config.encoder, ckg, facts, seed=seed, flip=flip)
-    board = Board(folder / "tensorboard") if folder and config.train.tensorboard else None
-    watchers = [watch for watch in (on_row, board) if watch is not None]
     trainer = Trainer(
         model,
         agent,
@@ -101,17 +97,20 @@ def train(
         signals=SignalConfig(counterfactuals="none") if config.system else config.signals,
         seed=seed,
         validate=lambda scorer: validation_figures(scorer, parts, config.train.metric),
-        watchers=watchers,
+        watchers=[] if on_row is None else [on_row],
         folder=folder / "checkpoint" if folder else None,
         negatives=negatives,
     )
     if resume:
         trainer.resume()
+    board = _board(folder, trainer) if folder and config.train.tensorboard else None
     earlier = sum(float(row["seconds"]) for row in trainer.progress.history)
-    finished = trainer.run()
+    with _telling_divergence(config):
+        finished = trainer.run()
+        scorer = model.scorer()
     if board is not None:
         board.close()
-    scorer = with_effects(model.scorer(), facts, seed=seed)
+    scorer = with_effects(scorer, facts, seed=seed)
     run = Run(
         data,
         parts,
@@ -135,6 +134,29 @@ def train(
         if finished:
             drop_checkpoint(folder / "checkpoint")
     return run
+
+
+def _board(folder: Path, trainer: Trainer) -> Board:
+    """The chart of a training; of one that is resumed it is drawn again, no epoch twice."""
+    drop_events(folder / "tensorboard")
+    board = Board(folder / "tensorboard")
+    for row in trainer.progress.history:
+        board(row)
+    trainer.watch(board)
+    return board
+
+
+@contextmanager
+def _telling_divergence(config: RunConfig) -> Iterator[None]:
+    """Name the setting to lower where a recommender leaves all bounds."""
+    section, settings = config.system or ("recommender", config.recommender)
+    try:
+        yield
+    except NotFinite:
+        raise ConfigError(
+            "training diverged, the recommender holds no numbers any more; lower "
+            f"{section}.learning_rate ({settings.learning_rate})"
+        ) from None
 
 
 def idle(config: RunConfig, facts: Facts, negatives: NegativeSampler | None = None) -> list[str]:
@@ -176,7 +198,7 @@ def checked(who: str, data: object, config: object, seed: object) -> int:
     return int(seed)  # one of NumPy is not written to JSON
 
 
-def _refuse_strange(config: RunConfig, out: object) -> None:
+def _refuse_strange(config: RunConfig, out: object, on_row: object) -> None:
     by_id = config.system is not None or config.recommender.vectors == "id"
     if config.agent.reward == "verified" and by_id:
         what = f"[{config.system[0]}] learns" if config.system else "vectors by id learn"
@@ -184,8 +206,10 @@ def _refuse_strange(config: RunConfig, out: object) -> None:
             f"agent.reward = 'verified' asks the model what a value does, and {what} nothing of "
             "values; set agent.reward = 'all', or recommender.vectors = 'attributes'"
         )
-    if out is not None and not str(out):
-        raise ConfigError("out is empty; name a folder")
+    if out is not None and not (isinstance(out, str | Path) and str(out)):
+        raise ConfigError(f"out must be the name of a folder, got {out!r}")
+    if on_row is not None and not callable(on_row):
+        raise ConfigError(f"on_row must be a function of a history row, got {on_row!r}")
     if config.train.tensorboard:
         writer()  # refuses where there is none, before anything is touched
         if out is None:
@@ -198,57 +222,6 @@ def _model(config: RunConfig, material: Material) -> Recommender:
         return build(config.recommender, m.known, m.facts, seed=m.seed)
     name, settings = config.system
     return system(name).make(settings, material)
-
-
-def _prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -> bool:
-    """Make the run folder, refusing to mix two trainings in one; True when it is finished."""
-    if folder.exists() and not folder.is_dir():
-        raise RunError(f"{folder}: is a file; --out must be a folder")
-    if resume and (folder / "begun.json").exists():
-        _refuse_other(folder, read_begun(folder), begun)
-        if not (folder / "run.json").exists():
-            return False
-        meta = read_facts(folder)["meta"]
-        done = bool(meta.get("finished")) and meta.get("begun") == begun
-        if done:
-            drop_checkpoint(folder / "checkpoint")  # of a kill just before the end
-        return done
-    if (folder / "run.json").exists() and not force:
-        raise RunError(f"{folder}: holds a run; choose another --out, --resume or --force")
-    if not force and find_checkpoint(folder / "checkpoint"):
-        raise RunError(
-            f"{folder}: holds an unfinished training; --resume goes on, --force begins anew"
-        )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"{folder}: cannot be made: {error.strerror}") from None
-    drop_checkpoint(folder / "checkpoint")
-    if (folder / "begun.json").exists():
-        drop_events(folder / "tensorboard")
-    write_json(folder / "begun.json", begun)
-    return False
-
-
-def read_begun(folder: Path) -> dict[str, Any]:
-    """What the training in a folder was begun with, its settings as a table."""
-    path = folder / "begun.json"
-    try:
-        begun = read_json(path)
-        return {**begun, "config": tomllib.loads(begun["config"]), "seed": int(begun["seed"])}
-    except (RunError, KeyError, TypeError, ValueError, AttributeError):
-        raise damaged(path) from None
-
-
-def _refuse_other(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
-    """Refuse to resume what was begun otherwise, naming what differs."""
-    found = [n for n in ("data", "seed", "negatives") if there.get(n) != here.get(n)]
-    found += differences(there["config"], tomllib.loads(here["config"]))
-    if found:
-        raise RunError(
-            f"{folder}: was begun with another {', '.join(found)}; "
-            "resume with the same, or train into another folder"
-        )
 
 
 def figures(

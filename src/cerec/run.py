@@ -20,7 +20,7 @@ from cerec.errors import ConfigError, QuestionError, RunError
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation, WhatIf
 from cerec.explain.lookup import pair_of, value_rows
-from cerec.files import read_arrays, replacing, write_arrays, write_json
+from cerec.files import copy_of, read_arrays, replacing, write_arrays, write_json
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.newitem import NewItem
@@ -138,6 +138,8 @@ class Run:
         if isinstance(items, str) or not isinstance(items, Iterable):
             raise ConfigError(f"recommend_for takes a list of item ids, got {items!r}")
         rows = np.unique([self.data.items.row(i) for i in items]).astype(np.int32)
+        if len(rows) == 0:
+            raise ConfigError("recommend_for needs at least one item id to know somebody by")
         model = self.config.recommender
         alone = 0.0 if self.config.system else model.alone
         scorer, user = add_user(self.scorer, rows, l2=model.l2, alone=alone)
@@ -216,7 +218,10 @@ class Run:
                 yield user, self.data.items[item]
 
     def save(self, folder: str | Path) -> Path:
-        """Write everything to a folder that `cerec.open` reads; replaces what stood there."""
+        """Write everything to a folder that `cerec.open` reads, in place of the run there.
+
+        What else lies in that folder, a report or a checkpoint, stays.
+        """
         path = Path(folder)
         if path.exists() and not path.is_dir():
             raise RunError(f"{path}: is a file; save to a folder")
@@ -225,6 +230,9 @@ class Run:
         with replacing(path, folder=True) as new:
             new.mkdir()
             self.write(new)
+            for other in path.iterdir() if path.is_dir() else ():
+                if not (new / other.name).exists():
+                    copy_of(other, new / other.name)
         return path
 
     def write(self, folder: Path) -> None:

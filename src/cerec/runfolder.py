@@ -104,7 +104,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
             f"{folder}: no such folder; make a run with: cerec train DATA --out {folder}"
         )
     if not (folder / "run.json").exists():
-        hint = "is not a run folder"
+        hint = "is not a run folder; make one with: cerec train DATA --out RUN"
         if (folder / "checkpoint").is_dir() or (folder / "begun.json").exists():
             hint = (
                 f"is an unfinished training; go on with: cerec train DATA --out {folder} --resume"

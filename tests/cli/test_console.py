@@ -11,21 +11,30 @@ from rich.console import Console
 
 from cerec.cli import console
 from cerec.cli.train import figures
+from cerec.explain import search
 from cerec.recommend import kernels
 
 
 def test_the_first_use_says_that_kernels_are_compiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
-    monkeypatch.setattr(kernels, "pair_gradients", kept)
-    with console.progress():
-        pass
-    assert "compiling the kernels" in capsys.readouterr().err
+    for module, name in ((kernels, "pair_gradients"), (search, "minima")):
+        stats = SimpleNamespace(cache_path=str(tmp_path))
+        kept = SimpleNamespace(stats=stats, __module__=module.__name__, __name__=name)
+        monkeypatch.setattr(module, name, kept)
     (tmp_path / "kernels.pair_gradients-28.py311.nbi").touch()
     with console.progress():
         pass
     assert capsys.readouterr().err == ""
+    with console.progress(explaining=True):  # training has not compiled what explains
+        pass
+    assert "compiling the kernels" in capsys.readouterr().err
+    (tmp_path / "kernels.pair_gradients-28.py311.nbi").rename(tmp_path / "search.minima-3.nbi")
+    console.tell_first_use(explaining=True)
+    assert capsys.readouterr().err == ""
+    with console.progress():
+        pass
+    assert "compiling the kernels" in capsys.readouterr().err
 
 
 def test_the_progress_line_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,3 +53,4 @@ def test_the_progress_line_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> N
         assert line.endswith(" 0:00:00 --:--")
         assert note in line or "\u2026" in line
     assert notes[0] == "loss 0.8715  ndcg@20 0.1940"
+    assert figures({**row, "ndcg@20": float("nan")}) == "loss 0.8715"  # nothing is held out

@@ -366,7 +366,7 @@ def test_an_empty_out_is_refused(
         assert code == 2
         assert err.count("\n") == 1
         assert "is empty; give a name" in err
-    with pytest.raises(ConfigError, match="out is empty"):
+    with pytest.raises(ConfigError, match="out must be the name of a folder, got ''"):
         cerec.train(cerec.load(data), out="")
     assert not list(tmp_path.iterdir())
 
@@ -378,9 +378,8 @@ def test_a_second_training_has_a_chart_of_its_own(
     folder, few = tmp_path / "run", ["train.epochs=1", "train.agent_epochs=0"]
     sets = [word for text in [*few, "train.tensorboard=true"] for word in ("--set", text)]
     argv = ["train", str(world / "tables"), "--out", str(folder), *sets]
-    (folder / "tensorboard").mkdir(parents=True)
-    (folder / "tensorboard" / "mine.txt").write_text("mine")
     assert run(capsys, *argv)[0] == 0
+    (folder / "tensorboard" / "mine.txt").write_text("mine")
     (first,) = (folder / "tensorboard").glob("events*")
     assert run(capsys, *argv, "--force")[0] == 0
     (second,) = (folder / "tensorboard").glob("events*")

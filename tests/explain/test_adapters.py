@@ -131,6 +131,9 @@ def test_any_callable_is_explained_by_fitted_effects() -> None:
     def score(user: str, items: tuple[str, ...]) -> np.ndarray:
         return table[data.users.row(user), [data.items.row(i) for i in items]]
 
+    for wrong, words in (("text", "no array of numbers"), (1e300, "no number of single precision")):
+        with pytest.raises(DataError, match=words):
+            scorer_from_scores(data, facts, lambda _, items, x=wrong: [x] * len(items))
     scorer = scorer_from_scores(data, facts, score)
     assert scorer.fidelity is not None
     assert scorer.fidelity > 0.8

@@ -77,4 +77,6 @@ class AgentConfig:
         if not 0.0 <= self.gamma <= 1.0:
             raise ConfigError(f"agent.gamma must be between 0 and 1, got {self.gamma}")
         if self.baseline == "others" and self.draws < 2:
-            raise ConfigError("agent.baseline = 'others' needs agent.draws of at least 2")
+            raise ConfigError(
+                f"agent.baseline = 'others' needs agent.draws of at least 2, got {self.draws}"
+            )

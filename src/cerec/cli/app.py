@@ -74,7 +74,19 @@ app.command()(doctor)
 
 
 def _say(text: str) -> None:
-    err.print("cerec: " + " ".join(text.split()), markup=False, soft_wrap=True)
+    err.print("cerec: " + " ".join(line.strip() for line in text.splitlines()), soft_wrap=True)
+
+
+def _given(error: Exception, argv: Sequence[str]) -> str:
+    """`, got VALUE` where a value of an option is what is wrong and the words do not hold it."""
+    for flag in getattr(getattr(error, "param", None), "opts", ()):
+        long = flag.startswith("--")
+        for word, following in zip(argv, [*argv[1:], ""], strict=True):
+            if word == flag:
+                return f", got {following!r}"
+            if word.startswith(f"{flag}=" if long else flag):
+                return f", got {word.removeprefix(flag).removeprefix('=')!r}"
+    return ""
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -89,7 +101,8 @@ def run(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "cerec"
-        _say(f"{error.format_message()} (see '{path} --help')")  # type: ignore[attr-defined]
+        words = error.format_message() + _given(error, sys.argv[1:] if argv is None else argv)  # type: ignore[attr-defined]
+        _say(f"{words} (see '{path} --help')")
         code = 2
     except MemoryError as error:
         _say(f"not enough memory: {error}" if str(error) else "not enough memory")

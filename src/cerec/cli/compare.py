@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from cerec.cli.arguments import named
 from cerec.cli.console import out, print_json, progress, remark
@@ -141,10 +142,9 @@ def _show(lines: list[Any], k: int, about: dict[str, Any]) -> None:
         table.add_column(name, justify="right")
     best = {name: (ranked(lines, name) or [""])[0] for name in names}
     for line in lines:
-        cells = [cell_text(line, name) for name in names]
         cells = [
-            f"[bold]{text}[/bold]" if best[name] == line.model else text
-            for text, name in zip(cells, names, strict=True)
+            Text(cell_text(line, name), style="bold" if best[name] == line.model else "")
+            for name in names
         ]
         spent = (f"{line.seconds:.1f}", f"{line.cpu_seconds:.1f}", f"{line.peak_mb:.0f}")
         table.add_row(
@@ -154,4 +154,4 @@ def _show(lines: list[Any], k: int, about: dict[str, Any]) -> None:
     out.print(f"* differs from {about['reference']} over users, p < 0.05 (Wilcoxon, Holm)")
     for line in lines:
         if line.error or line.note:
-            out.print(f"{line.title}: {line.error or line.note}", markup=False)
+            out.print(f"{line.title}: {line.error or line.note}")

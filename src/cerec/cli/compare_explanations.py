@@ -168,4 +168,4 @@ def _show(lines: Sequence[Any], about: dict[str, Any]) -> None:
     out.print(f"* differs from {about['reference']}, p < 0.05 (McNemar or Wilcoxon, Holm)")
     for line in lines:
         if line.error or line.note:
-            out.print(f"{line.title}: {line.error or line.note}", markup=False)
+            out.print(f"{line.title}: {line.error or line.note}")

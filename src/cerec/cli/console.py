@@ -19,9 +19,10 @@ from rich.progress import (
 )
 from rich.table import Column
 
-out = Console(soft_wrap=False, highlight=False)
+# Names of items may hold [brackets] and :colons:, which are nothing but text here.
+out = Console(soft_wrap=False, highlight=False, markup=False, emoji=False)
 """Results for people."""
-err = Console(stderr=True, highlight=False)
+err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 """Progress and remarks; silent where stderr is not a terminal, except for `remark`."""
 
 
@@ -32,27 +33,30 @@ def print_json(value: Any) -> None:
 
 def remark(text: str) -> None:
     """A line on stderr that is worth reading in a pipe too."""
-    err.print(text, markup=False, soft_wrap=True)
+    err.print(text, soft_wrap=True)
 
 
-def compiled() -> bool:
-    """False until the kernels have been compiled and kept, by the first long work of a machine."""
+def tell_first_use(*, explaining: bool = False) -> None:
+    """Say so where kernels will be compiled and kept first, as on a machine's first long work."""
+    from cerec.explain.search import minima
     from cerec.recommend.kernels import pair_gradients
 
-    return any(Path(pair_gradients.stats.cache_path).glob("kernels.*.nbi"))
+    kernel = minima if explaining else pair_gradients
+    kept = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}-*.nbi"
+    if not any(Path(kernel.stats.cache_path).glob(kept)):
+        remark("first use: compiling the kernels, up to a minute; they are kept for the next time")
 
 
 @contextmanager
-def progress() -> Iterator[Progress]:
+def progress(*, explaining: bool = False) -> Iterator[Progress]:
     """A progress display on a terminal, nothing in a pipe."""
-    if not compiled():
-        remark("first use: compiling the kernels, up to a minute; they are kept for the next time")
+    tell_first_use(explaining=explaining)
     left_over = Column(ratio=1, no_wrap=True, overflow="ellipsis")  # the rest is never cut
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=14),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}", style="dim", table_column=left_over),
+        TextColumn("{task.fields[note]}", style="dim", markup=False, table_column=left_over),
         TimeElapsedColumn(),
         TimeRemainingColumn(compact=True),
     )

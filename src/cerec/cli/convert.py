@@ -54,4 +54,4 @@ def convert(
         return
     for note in data.notes:
         remark(note)
-    out.print(f"{target}: {data!r}", markup=False, soft_wrap=True)
+    out.print(f"{target}: {data!r}", soft_wrap=True)

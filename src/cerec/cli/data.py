@@ -124,7 +124,7 @@ def get(name: Annotated[str, typer.Argument(help=f"One of: {', '.join(SOURCES)}.
     """
     folder = fetch(name)
     remark(f"{name}: {SOURCES[name].terms}")
-    out.print(str(folder), soft_wrap=True, markup=False)
+    out.print(str(folder), soft_wrap=True)
 
 
 @app.command()

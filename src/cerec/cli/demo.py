@@ -12,6 +12,7 @@ import numpy as np
 import typer
 from rich.panel import Panel
 from rich.table import Table
+from rich.text import Text
 
 from cerec.cli.arguments import named
 from cerec.cli.console import out, progress
@@ -45,11 +46,12 @@ def demo(
     data = make_world()
     if (folder / "run.json").exists() and read_facts(folder)["data"].get("name") != data.name:
         raise RunError(f"{folder}: holds a run of other data; choose another --out")
-    out.rule("[bold]cerec demo[/bold]: why was this recommended?")
+    out.rule(Text.assemble(("cerec demo", "bold"), ": why was this recommended?"))
     out.print(
         f"A made-up world of films: [bold]{len(data.users):,}[/bold] people, "
         f"[bold]{len(data.items):,}[/bold] films, [bold]{len(data.interactions):,}[/bold] views, "
-        f"[bold]{len(data.triples):,}[/bold] facts ({', '.join(data.relations.names)})."
+        f"[bold]{len(data.triples):,}[/bold] facts ({', '.join(data.relations.names)}).",
+        markup=True,
     )
     with progress() as bar:
         task = bar.add_task("training", total=None, note="")
@@ -118,7 +120,9 @@ def _summary(run: Run, item: str) -> str:
 
 
 def _show_explanations(run: Run, user: str) -> list[Explanation]:
-    out.print("\n[bold]Why these?[/bold] The smallest changes that would have taken them out:")
+    out.print()
+    out.print("Why these?", style="bold", end=" ")
+    out.print("The smallest changes that would have taken them out:")
     found = []
     for line in run.recommend(user, k=3):
         found.append(run.explain(user, line.item, k=K))
@@ -127,7 +131,7 @@ def _show_explanations(run: Run, user: str) -> list[Explanation]:
 
 
 def _show_why_not(run: Run, user: str) -> None:
-    out.print("[bold]And why not this one?[/bold]")
+    out.print("And why not this one?", style="bold")
     unlisted = run.recommend(user, k=K + 5)[-1]
     out.print(run.explain(user, why_not=unlisted.item, k=K))
 
@@ -173,7 +177,8 @@ def _show_next(run: Run, folder: Path, user: str, explained: list[Explanation]) 
     from cerec.serve.report import write_report
 
     page = write_report(run, folder / "report.html", k=K)
-    out.print(f"The same with pictures, to look at or to mail: [bold]{page}[/bold]\n")
+    out.print("The same with pictures, to look at or to mail: ", end="")
+    out.print(f"{page}\n", style="bold")
     item = explained[0].item
     about = f"{folder} --user {user} --item {item}"
     relation, attribute = run.attributes(item)[0]

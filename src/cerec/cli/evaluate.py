@@ -21,7 +21,9 @@ from cerec.run import open_run
 def evaluate(
     run_folder: RunFolder,
     part: Annotated[str, typer.Option(help="test or valid.")] = "test",
-    k: Annotated[str, typer.Option("--k", help="List lengths, comma-separated.")] = "20,40,60,80",
+    k: Annotated[
+        str, typer.Option("-k", "--k", help="List lengths, comma-separated.")
+    ] = "20,40,60,80",
     per_user: Annotated[
         Path | None,
         typer.Option(

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from cerec.cli.arguments import Json, RunFolder, named, pair_given
-from cerec.cli.console import out, print_json, progress, remark
+from cerec.cli.console import out, print_json, progress, remark, tell_first_use
 from cerec.errors import ConfigError
 from cerec.explain.batch import explain_all
 from cerec.explain.explanation import WhatIf
@@ -91,6 +91,7 @@ def explain(
     if user is None or (item is None and why_not is None):
         raise ConfigError("give --user with --item or --why-not, or --all with --out FILE.parquet")
     run = open_run(run_folder)
+    tell_first_use(explaining=True)
     options: dict[str, Any] = {name: getattr(asked, name) for name in Options.__slots__}
     answer = run.explain(user, item, why_not=why_not, **options)
     if json:
@@ -104,7 +105,7 @@ def explain(
 def _explain_all(folder: Path, path: Path, asked: Options, *, resume: bool, json: bool) -> None:
     run = open_run(folder)
     start = time.perf_counter()
-    with progress() as bar:
+    with progress(explaining=True) as bar:
         task = bar.add_task("explaining", total=len(run.data.users), note="users")
         summary = explain_all(
             run.explainer,

@@ -53,6 +53,8 @@ def recommend(
         name for name, given in (("--user", user), ("--items", items or None)) if given is not None
     ]
     _refuse_mixture(others + ["--new-item"] * bool(new_item), everyone, out_file)
+    if everyone and json:
+        raise ConfigError("--json prints one list; --all writes all of them to --out")
     if out_file is not None:
         refuse_other_tables("--out", out_file)
     run = open_run(run_folder)
@@ -85,7 +87,9 @@ def _refuse_mixture(given: list[str], everyone: bool, out_file: Path | None) -> 
         raise ConfigError("--out goes with --all; for one user, --json prints what programs read")
     if "--new-item" in given and "--items" in given:
         raise ConfigError("--new-item goes with --user or alone: leave --items out")
-    if not everyone and (not given or given == ["--user", "--items"]):
+    if given == ["--user", "--items"]:
+        raise ConfigError("--items is for somebody new: leave --user or --items out")
+    if not everyone and not given:
         raise ConfigError(
             "give --user ID, or --items ID,ID for somebody new, or --new-item RELATION=ATTRIBUTE, "
             "or --all --out FILE"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -142,7 +143,7 @@ def train(
 
 def begun_with(folder: Path) -> tuple[RunConfig, int] | None:
     """Settings and seed of the training that a folder holds the beginning of."""
-    from cerec.pipeline import read_begun
+    from cerec.begun import read_begun
 
     if not (folder / "begun.json").exists():
         remark(f"{folder}: nothing to resume there; beginning anew")
@@ -154,7 +155,8 @@ def begun_with(folder: Path) -> tuple[RunConfig, int] | None:
 def figures(row: dict[str, Any], names: Sequence[str] = ()) -> str:
     """Figures of a history row in a few words: these, or loss, reward and those of validation."""
     names = names or ("loss", "reward", *(name for name in row if "@" in name))
-    return "  ".join(f"{n} {row[n]:.4f}" for n in names if isinstance(row.get(n), float))
+    found = ((name, row.get(name)) for name in names)
+    return "  ".join(f"{n} {x:.4f}" for n, x in found if isinstance(x, float) and isfinite(x))
 
 
 def show_metrics(run: Run) -> None:

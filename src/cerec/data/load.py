@@ -11,7 +11,7 @@ from cerec.data import kgat, recbole, tables
 from cerec.data.cache import cache_file, files_key, read_cache, write_cache
 from cerec.data.dataset import Dataset
 from cerec.data.get import SOURCES, cached
-from cerec.errors import ConfigError, DataError, near_matches
+from cerec.errors import ConfigError, DataError, near_matches, one_of
 
 READERS: Mapping[str, tuple[ModuleType, Callable[..., Dataset]]] = {
     "kgat": (kgat, kgat.read_kgat),
@@ -35,9 +35,7 @@ def load(
         _check_options("demo", (), options)
         return demo()
     folder = _folder(source)
-    name = format or detect(folder)
-    if name not in READERS:
-        raise ConfigError(f"format must be one of {sorted(READERS)}, got {name!r}")
+    name = one_of("format", format or detect(folder), sorted(READERS))
     module, read = READERS[name]
     _check_options(name, module.OPTIONS, options)
     if not cache:

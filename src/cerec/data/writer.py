@@ -9,7 +9,7 @@ from cerec.data.dataset import Dataset
 from cerec.data.write_kgat import write_kgat
 from cerec.data.write_recbole import write_recbole
 from cerec.data.write_tables import frames, write_frame
-from cerec.errors import ConfigError, DataError
+from cerec.errors import DataError, one_of
 from cerec.files import Unwritten, replacing
 
 
@@ -37,8 +37,7 @@ def write(data: Dataset, folder: str | Path, format: str = "tables") -> Path:
     `load(folder)` gives the same dataset back: ids, names, ratings, times, parts, facts, planted
     truth, and what has no interaction or no fact.
     """
-    if format not in WRITERS:
-        raise ConfigError(f"format must be one of {sorted(WRITERS)}, got {format!r}")
+    one_of("format", format, sorted(WRITERS))
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise DataError(f"{target}: is there already; name a new folder, or empty it first")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
 from cerec.data.ids import IdTable
-from cerec.errors import UnknownIdError
+from cerec.errors import QuestionError, UnknownIdError
 from cerec.graph.facts import Facts
 
 Pair = tuple[str, str]
@@ -45,8 +45,21 @@ def value_row(data: Dataset, facts: Facts, relation: object, attribute: object) 
 
 def value_rows(data: Dataset, facts: Facts, pairs: Iterable[Pair]) -> NDArray[np.int32]:
     """Rows of a set of values, rising, each once."""
-    rows = {value_row(data, facts, relation, attribute) for relation, attribute in pairs}
+    rows = {value_row(data, facts, *pair) for pair in _couples(pairs)}
     return np.array(sorted(rows), np.int32)
+
+
+def _couples(pairs: object) -> list[Pair]:
+    """The pairs, refused where they are something else, such as a text or a mapping."""
+    texts = isinstance(pairs, str | Mapping) or not isinstance(pairs, Iterable)
+    found = [] if texts else list(pairs)  # type: ignore[call-overload]
+    wrong = [p for p in found if isinstance(p, str) or not isinstance(p, Sequence) or len(p) != 2]
+    if texts or wrong:
+        raise QuestionError(
+            "attributes are (relation, attribute) pairs, such as [('genre', 'Drama')], got "
+            f"{wrong[0] if wrong else pairs!r:.60}"
+        )
+    return found
 
 
 def locked_values(data: Dataset, facts: Facts, lock: Iterable[Lock]) -> NDArray[np.bool_]:

@@ -137,14 +137,20 @@ def _kept_share(
 
 
 def _scores_of(score: Score, user: str, items: IdTable) -> NDArray[np.float64]:
-    got = np.asarray(score(user, items.ids), np.float64)
+    try:
+        got = np.asarray(score(user, items.ids), np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"score({user!r}, items) gave no array of numbers: {error}") from None
     if got.shape != (len(items),):
         raise DataError(
             f"score({user!r}, items) gave {got.shape}, expected one number for each of the "
             f"{len(items)} items"
         )
-    if not np.isfinite(got).all():
-        raise DataError(f"score({user!r}, items) gave {got[~np.isfinite(got)][0]}, not a number")
+    sound = np.abs(got) <= np.finfo(np.float32).max  # false for nan, too
+    if not sound.all():
+        raise DataError(
+            f"score({user!r}, items) gave {got[~sound][0]}, no number of single precision"
+        )
     return got
 
 

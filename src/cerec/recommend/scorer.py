@@ -124,6 +124,10 @@ def _longest(rows: NDArray[np.float32]) -> float:
     return math.sqrt(float(np.einsum("nd,nd->n", rows, rows, dtype=np.float64).max()))
 
 
+class NotFinite(DataError):
+    """Factors with something in them that is no number: a training that diverged, for one."""
+
+
 def _check(scorer: Scorer) -> None:
     """Refuse tables that do not fit together, or hold numbers that cannot be compared."""
     for name in ("user", "item", "effect", "effect_user", "matrix"):
@@ -135,7 +139,7 @@ def _check(scorer: Scorer) -> None:
             )
         if table is not None and not np.isfinite(table).all():
             row = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])
-            raise DataError(
+            raise NotFinite(
                 f"{name} factors hold a number that is not finite in row {row}; "
                 "train again with a lower rate, or leave that row out"
             )

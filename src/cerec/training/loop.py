@@ -125,13 +125,17 @@ class Trainer:
         self.train, self.facts = train, facts
         self.user, self.item = train.row_of(), train.indices
         self.config, self.signals, self.seed = config, signals, seed
-        self._validate, self._watchers = validate, watchers
+        self._validate, self._watchers = validate, list(watchers)
         self._folder = folder
         self._ordinary = negatives if negatives is not None else plain(signals)
         self._saved_at = time.monotonic()
         self.progress = Progress(stopper=Stopper(config.patience))
         self._best: Arrays | None = None
         self._stop = Stop()
+
+    def watch(self, watcher: Callable[[Row], None]) -> None:
+        """Show every row from now on to one more."""
+        self._watchers.append(watcher)
 
     def resume(self) -> bool:
         """Go on from the checkpoint, if there is one."""

@@ -1,0 +1,73 @@
+"""The folder of a training: begun, gone on with, or refused because something else is there."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from cerec.config import differences
+from cerec.errors import RunError
+from cerec.files import read_json, write_json
+from cerec.runfolder import read_facts
+from cerec.training.board import drop_events
+from cerec.training.checkpoint import damaged, drop_checkpoint, find_checkpoint
+
+
+def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -> bool:
+    """Make the run folder, refusing to mix two trainings in one; True when it is finished."""
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder}: is a file; --out must be a folder")
+    if resume and (folder / "begun.json").exists():
+        _refuse_other(folder, read_begun(folder), begun)
+        if not (folder / "run.json").exists():
+            return False
+        meta = read_facts(folder)["meta"]
+        done = bool(meta.get("finished")) and meta.get("begun") == begun
+        if done:
+            drop_checkpoint(folder / "checkpoint")  # of a kill just before the end
+        return done
+    mine = any((folder / name).exists() for name in ("run.json", "begun.json"))
+    if not mine and not find_checkpoint(folder / "checkpoint") and _holds_files(folder):
+        raise RunError(f"{folder}: holds other files; choose a new folder for --out")
+    if (folder / "run.json").exists() and not force:
+        raise RunError(f"{folder}: holds a run; choose another --out, --resume or --force")
+    if not force and find_checkpoint(folder / "checkpoint"):
+        raise RunError(
+            f"{folder}: holds an unfinished training; --resume goes on, --force begins anew"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be made: {error.strerror}") from None
+    drop_checkpoint(folder / "checkpoint")
+    if (folder / "begun.json").exists():
+        drop_events(folder / "tensorboard")
+    write_json(folder / "begun.json", begun)
+    return False
+
+
+def _holds_files(folder: Path) -> bool:
+    """Whether there is anything in the folder that shows in a listing."""
+    return folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
+
+
+def read_begun(folder: Path) -> dict[str, Any]:
+    """What the training in a folder was begun with, its settings as a table."""
+    path = folder / "begun.json"
+    try:
+        begun = read_json(path)
+        return {**begun, "config": tomllib.loads(begun["config"]), "seed": int(begun["seed"])}
+    except (RunError, KeyError, TypeError, ValueError, AttributeError):
+        raise damaged(path) from None
+
+
+def _refuse_other(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
+    """Refuse to resume what was begun otherwise, naming what differs."""
+    found = [n for n in ("data", "seed", "negatives") if there.get(n) != here.get(n)]
+    found += differences(there["config"], tomllib.loads(here["config"]))
+    if found:
+        raise RunError(
+            f"{folder}: was begun with another {', '.join(found)}; "
+            "resume with the same, or train into another folder"
+        )

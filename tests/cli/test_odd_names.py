@@ -1,0 +1,90 @@
+"""Ids and names are text, whatever stands in them; so is what a person typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import cerec
+from cerec.cli import main as cli
+from cerec.data.dataset import Dataset
+from cerec.data.ids import IdTable
+from cerec.data.synthetic import make_world
+from worlds import QUICK, SMALL
+
+FILM, PERSON = "Seven [uncut] [/b] :star:", "us[/i]er  05"
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(argv)
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A run of a world where every film has one odd name, and the first user an odd id."""
+    plain = make_world(SMALL, seed=1)
+    data = Dataset(
+        name="[red]odd",
+        users=IdTable("user", [PERSON, *plain.users.ids[1:]]),
+        items=IdTable("item", plain.items.ids, dict.fromkeys(plain.items.ids, FILM)),
+        entities=plain.entities,
+        relations=plain.relations,
+        interactions=plain.interactions,
+        triples=plain.triples,
+    )
+    folder = tmp_path_factory.mktemp("odd") / "run"
+    first = cerec.train(data, QUICK, out=folder).recommend(PERSON, 1)[0]
+    return folder, first.item
+
+
+def test_odd_names_are_shown_as_they_are(
+    trained: tuple[Path, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    folder, item = trained
+    run_data = cerec.open(folder)
+    relation, attribute = run_data.attributes(item)[0]
+    value = f"{relation}={attribute}"
+    who = ("--user", PERSON)
+    for argv in (
+        ("recommend", str(folder), *who),
+        ("recommend", str(folder), "--items", item),
+        ("what-if", str(folder), *who, "--item", item, "--remove", value),
+        ("explain", str(folder), *who, "--item", item),
+    ):
+        code, out, _ = run(capsys, *argv)
+        assert code == 0, argv
+        assert FILM in out, argv
+    assert PERSON in run(capsys, "recommend", str(folder), "--new-item", value, "-k", "99")[1]
+    assert f"for {PERSON}" in run(capsys, "recommend", str(folder), *who)[1]
+    assert "[red]odd" in run(capsys, "evaluate", str(folder), "-k", "5")[1]
+
+
+def test_blanks_of_an_id_are_kept_in_messages(
+    trained: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(capsys, "recommend", str(trained[0]), "--user", "us[/i]er 05")
+    assert code == 2
+    assert err == "cerec: unknown user 'us[/i]er 05'; did you mean 'us[/i]er  05'?\n"
+
+
+@pytest.mark.parametrize("given", [("-k", "3.5"), ("--k", "abc"), ("-kabc",), ("--k=1e3",)])
+def test_a_value_that_is_no_number_is_named(
+    given: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(capsys, "recommend", "RUN", "--user", "u", *given)
+    value = given[-1].removeprefix("--k=").removeprefix("-k")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert f"got '{value}' (see 'cerec recommend --help')" in err
+
+
+def test_options_that_do_not_go_together(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ("recommend", "RUN", "--user", "u", "--items", "i")
+    assert "leave --user or --items out" in run(capsys, *argv)[2]
+    argv = ("recommend", "RUN", "--all", "--out", "a.csv", "--json")
+    assert "--json prints one list" in run(capsys, *argv)[2]
