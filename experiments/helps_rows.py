@@ -161,6 +161,9 @@ METHODS |= {  # the agent and the paper's loss where an item is a mere id
         WALKED, vectors="id", model="climf", like="id / walk, eq. 4"
     ),
 }
+METHODS["attributes / walk, into the list as well"] = Method(
+    "attributes", Walk(list_length=0), like=LITERAL_ROW
+)
 for _vectors in ("attributes", "id"):
     METHODS[f"{_vectors} / DNS 4 outside the list"] = Method(_vectors, Rational())
 SHORT_ROW = f"{ONE_STEP}, after 10 epochs of uniform, as briefly as learned changes"
