@@ -205,11 +205,8 @@ def run_cell(
         return
     fit = SETS[world.name].fit_of(method)
     setting = setting_of(RESULTS / world.name / f"{slug(method.like or name)}.json")
-    cell["runs"] = [
-        run
-        for run in cell["runs"]
-        if setting.items() <= run.items() and run["patience"] >= fit.patience * fit.every
-    ]
+    setting["patience"] = fit.patience * fit.every
+    cell["runs"] = [run for run in cell["runs"] if setting.items() <= run.items()]
     for seed in range(seeds):
         if seed < len(cell["runs"]) and not (again and lacks_users(world, name, seed)):
             continue

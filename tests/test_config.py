@@ -43,7 +43,11 @@ def test_settings_made_by_hand_are_held_to_what_a_file_may_say() -> None:
             TrainConfig(**{field_: value})  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"recommender\.l2 must be a finite number, got inf"):
         RecommenderConfig(l2=float("inf"))
-    with pytest.raises(ConfigError, match=r"train must be a TrainConfig, got {'epochs': 3}"):
+    with pytest.raises(ConfigError, match=r"recommender\.l2 must be a finite number, got 1000"):
+        RecommenderConfig(l2=10**400)
+    with pytest.raises(ConfigError, match=r"recommender\.l2 must be a finite number, got 1000"):
+        parse(RunConfig, {"recommender": {"l2": 10**400}})
+    with pytest.raises(ConfigError, match=r"train must be of TrainConfig, got {'epochs': 3}"):
         RunConfig(train={"epochs": 3})  # type: ignore[arg-type]
 
 

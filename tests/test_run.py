@@ -28,6 +28,7 @@ from cerec.pipeline import evaluate_run, idle
 from cerec.recommend.compared.neumf import NeuMFConfig
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.negatives import Uniform
+from cerec.runfolder import FILES
 from cerec.training import loop
 from cerec.training.checkpoint import Checkpoint, write_checkpoint
 from cerec.training.loop import TrainConfig
@@ -370,30 +371,63 @@ def test_save_never_deletes_what_is_not_a_run(small_run: cerec.Run, tmp_path: Pa
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
-def test_save_over_a_run_keeps_what_else_lies_there(small_run: cerec.Run, tmp_path: Path) -> None:
-    folder = small_run.save(tmp_path / "run")
+def test_save_over_a_run_keeps_what_else_lies_there(tmp_path: Path) -> None:
+    data, folder = make_world(SMALL, seed=1), tmp_path / "run"
+    run = cerec.train(data, QUICK, out=folder)
+    assert {p.name for p in folder.iterdir()} == {*FILES, "begun.json"}
     (folder / "notes.txt").write_text("mine")
     (folder / "checkpoint").mkdir()
     (folder / "checkpoint" / "counters.json").write_text("{}")
     (folder / "history.csv").write_text("damaged")
-    small_run.save(folder)
+    run.save(folder)
     assert (folder / "notes.txt").read_text() == "mine"
     assert (folder / "checkpoint" / "counters.json").exists()
-    assert cerec.open(folder).history == small_run.history
+    assert cerec.open(folder).history == run.history
     assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_run_saved_over_another_is_not_taken_for_its_training(
+    small_run: cerec.Run, tmp_path: Path
+) -> None:
+    data, folder = make_world(SMALL, seed=1), tmp_path / "run"
+    cerec.train(data, QUICK, out=folder)
+    (folder / "checkpoint").mkdir()
+    (folder / "notes.txt").write_text("mine")
+    small_run.save(folder)
+    assert {p.name for p in folder.iterdir()} == {*FILES, "notes.txt"}
+    with pytest.raises(RunError, match="holds a run"):
+        cerec.train(data, QUICK, out=folder, resume=True)
+
+
+def test_a_run_is_not_saved_over_the_folder_one_stands_in(
+    small_run: cerec.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = small_run.save(tmp_path / "run")
+    monkeypatch.chdir(folder)
+    for here in (".", folder, tmp_path / "run" / ".." / "run"):
+        with pytest.raises(RunError, match="is the folder you stand in"):
+            small_run.save(here)
 
 
 def test_training_never_writes_among_other_files(tmp_path: Path) -> None:
     """Not even by force: a folder of data holds files of the names that a run has."""
     data = make_world(SMALL, seed=1)
-    folder = write(data, tmp_path / "data", "parquet")
-    before = {p.name: p.read_bytes() for p in folder.iterdir()}
-    for force in (False, True):
-        with pytest.raises(RunError, match="data: holds other files; choose a new folder"):
-            cerec.train(data, QUICK, out=folder, force=force)
-    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+    tables, parquet = (write(data, tmp_path / name, name) for name in ("tables", "parquet"))
+    foreign = tmp_path / "foreign"
+    (foreign / "checkpoint").mkdir(parents=True)
+    (foreign / "checkpoint" / "weights.pt").touch()
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
+    for folder, words in (
+        (tables, "holds data"),
+        (parquet, r"holds items\.parquet, which is not of a run"),
+        (foreign, "holds checkpoint, which is not of a run"),
+    ):
+        for force in (False, True):
+            with pytest.raises(RunError, match=f"{words}.*choose another folder"):
+                cerec.train(data, QUICK, out=folder, force=force)
+    assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")} == before
     (tmp_path / "new").mkdir()
-    (tmp_path / "new" / ".gitkeep").touch()
+    (tmp_path / "new" / "train.log").touch()  # as a shell makes it
     assert cerec.train(data, QUICK, out=tmp_path / "new").meta["finished"]
 
 
@@ -407,6 +441,7 @@ def test_a_recommender_that_diverges_is_told_with_the_setting_to_lower() -> None
 
 
 def test_wrong_arguments_from_python_are_one_line(small_run: cerec.Run) -> None:
+    assert small_run.new_item(np.array(small_run.attributes("m01")[:1])).attributes
     strange: list[Any] = ["genre=Drama", {"genre": "Drama"}, [("genre", "Drama", "x")], None, [3]]
     for attributes in strange:
         with pytest.raises(QuestionError, match=r"attributes are \(relation, attribute\) pairs"):

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from cerec.config import differences
+from cerec.data.load import READERS
 from cerec.errors import RunError
 from cerec.files import read_json, write_json
-from cerec.runfolder import read_facts
+from cerec.runfolder import FILES, read_facts
 from cerec.training.board import drop_events
 from cerec.training.checkpoint import damaged, drop_checkpoint, find_checkpoint
 
@@ -27,9 +28,7 @@ def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -
         if done:
             drop_checkpoint(folder / "checkpoint")  # of a kill just before the end
         return done
-    mine = any((folder / name).exists() for name in ("run.json", "begun.json"))
-    if not mine and not find_checkpoint(folder / "checkpoint") and _holds_files(folder):
-        raise RunError(f"{folder}: holds other files; choose a new folder for --out")
+    _refuse_files(folder)
     if (folder / "run.json").exists() and not force:
         raise RunError(f"{folder}: holds a run; choose another --out, --resume or --force")
     if not force and find_checkpoint(folder / "checkpoint"):
@@ -47,9 +46,18 @@ def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -
     return False
 
 
-def _holds_files(folder: Path) -> bool:
-    """Whether there is anything in the folder that shows in a listing."""
-    return folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
+def _refuse_files(folder: Path) -> None:
+    """Refuse a folder that is not of a training where one would harm what is there, or data."""
+    if any((folder / name).exists() for name in ("run.json", "begun.json")):
+        return
+    for name in (*FILES, "checkpoint", "tensorboard"):
+        if (folder / name).exists():
+            raise RunError(
+                f"{folder}: holds {name}, which is not of a run and would be overwritten; choose "
+                "another folder for --out"
+            )
+    if any(reader.looks_like(folder) for reader, _ in READERS.values()):
+        raise RunError(f"{folder}: holds data; choose another folder for --out")
 
 
 def read_begun(folder: Path) -> dict[str, Any]:

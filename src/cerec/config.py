@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 import tomllib
 import types
@@ -14,7 +13,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from cerec.agent.config import AgentConfig
 from cerec.data.filters import FilterConfig
 from cerec.data.split import SplitConfig
-from cerec.errors import ConfigError, near_matches, one_of
+from cerec.errors import ConfigError, finite, near_matches, one_of
 from cerec.graph.encoders import EncoderConfig
 from cerec.recommend.compared.cadsi import CaDSIConfig
 from cerec.recommend.compared.kgat import KGATConfig
@@ -59,7 +58,7 @@ class RunConfig:
             kinds = get_args(hint) or (hint,)
             if not isinstance(getattr(self, name), kinds):
                 raise ConfigError(
-                    f"{name} must be a {kinds[0].__name__}, got {getattr(self, name)!r:.60}"
+                    f"{name} must be of {kinds[0].__name__}, got {getattr(self, name)!r:.60}"
                 )
 
     @property
@@ -190,13 +189,12 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
 
 
 def _scalar(hint: Any, value: Any, where: str) -> Any:
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+    whole = hint is float and isinstance(value, int) and not isinstance(value, bool)
+    if not (whole or isinstance(value, hint)) or (isinstance(value, bool) and hint is not bool):
         raise ConfigError(f"{where} must be {_kind(hint)}, got {value!r}")
-    if hint is float and not math.isfinite(value):
-        raise ConfigError(f"{where} must be a finite number, got {value!r}")
-    return value
+    if hint is float and not finite(value):
+        raise ConfigError(f"{where} must be a finite number, got {value!r:.60}")
+    return float(value) if whole else value
 
 
 def _kind(hint: Any) -> str:

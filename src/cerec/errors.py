@@ -69,8 +69,16 @@ def check_fields(config: Any, section: str) -> None:
             one_of(f"{section}.{name}", value, get_args(hint))
         kind, words = _KINDS.get(hint, (object, ""))
         odd = isinstance(value, bool) != (hint is bool) or not isinstance(value, kind)
-        if words and (odd or (hint is float and not math.isfinite(value))):
+        if words and (odd or (hint is float and not finite(value))):
             raise ConfigError(f"{section}.{name} must be {words}, got {value!r}")
+
+
+def finite(value: float) -> bool:
+    """Whether a number is one that a float can hold."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 _KINDS: dict[Any, tuple[Any, str]] = {

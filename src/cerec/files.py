@@ -90,7 +90,7 @@ def exchanged(one: Path, other: Path) -> bool:
     """
     here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
     try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
+        rename = ctypes.CDLL(None).renameat2
     except (AttributeError, OSError, TypeError):
         return False
     return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)

@@ -29,6 +29,7 @@ from cerec.recommend.newitem import add_item
 from cerec.recommend.scorer import Scorer, rank_of, top_k
 from cerec.runfolder import (
     FORMAT,
+    kept_beside,
     read_facts,
     read_split,
     scorer_arrays,
@@ -220,19 +221,21 @@ class Run:
     def save(self, folder: str | Path) -> Path:
         """Write everything to a folder that `cerec.open` reads, in place of the run there.
 
-        What else lies in that folder, a report or a checkpoint, stays.
+        What else lies in that folder, such as a report, stays; so does the checkpoint of the
+        training that made this run.
         """
         path = Path(folder)
         if path.exists() and not path.is_dir():
             raise RunError(f"{path}: is a file; save to a folder")
+        if Path.cwd().is_relative_to(path.resolve()):
+            raise RunError(f"{path}: is the folder you stand in; save from outside of it")
         if path.is_dir() and any(path.iterdir()) and not (path / "run.json").exists():
             raise RunError(f"{path}: holds other files; save to a new folder, or to that of a run")
         with replacing(path, folder=True) as new:
             new.mkdir()
             self.write(new)
-            for other in path.iterdir() if path.is_dir() else ():
-                if not (new / other.name).exists():
-                    copy_of(other, new / other.name)
+            for name in kept_beside(path, self.meta.get("begun")):
+                copy_of(path / name, new / name)
         return path
 
     def write(self, folder: Path) -> None:

@@ -29,6 +29,12 @@ from cerec.ragged import Ragged
 from cerec.recommend.scorer import Scorer
 
 FORMAT = 1
+FILES = (
+    *("config.toml", "run.json", "model.safetensors", "split.safetensors", "history.csv"),
+    *("graph.safetensors", "data.json"),
+    *(f"{table}.parquet" for table in ("users", "items", "entities", "relations")),
+)
+"""What a run writes into its folder."""
 _PARTS = ("train", "valid", "test")
 _SCORER = ("user", "item", "effect", "effect_user", "matrix")
 
@@ -122,8 +128,23 @@ def read_facts(folder: Path) -> dict[str, Any]:
     return facts
 
 
+def kept_beside(folder: Path, begun: object) -> list[str]:
+    """What stays in a folder when a run is saved there: all that is not of another run.
+
+    A checkpoint stays if its training was `begun` as the one that made the run.
+    """
+    if not folder.is_dir():
+        return []
+    path = folder / "begun.json"
+    same = path.exists() and read_json(path) == begun
+    gone = {*FILES, *(() if same else ("begun.json", "checkpoint"))}
+    return sorted(other.name for other in folder.iterdir() if other.name not in gone)
+
+
 __all__ = [
+    "FILES",
     "FORMAT",
+    "kept_beside",
     "read_arrays",
     "read_facts",
     "read_split",

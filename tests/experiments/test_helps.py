@@ -116,7 +116,7 @@ def test_rational_negatives_are_the_best_scored_at_or_below_the_last_of_the_list
         assert j not in train.row(u)
         above += score[u, j] > score[u, context.lists[u, 19]]
     assert above == 0
-    # of thirty draws among some dozen unlisted items the best is nearly always there
+    # of thirty draws the best of the unlisted items is often there
     best = [
         max(
             score[u, n]

@@ -77,16 +77,10 @@ def _say(text: str) -> None:
     err.print("cerec: " + " ".join(line.strip() for line in text.splitlines()), soft_wrap=True)
 
 
-def _given(error: Exception, argv: Sequence[str]) -> str:
-    """`, got VALUE` where a value of an option is what is wrong and the words do not hold it."""
-    for flag in getattr(getattr(error, "param", None), "opts", ()):
-        long = flag.startswith("--")
-        for word, following in zip(argv, [*argv[1:], ""], strict=True):
-            if word == flag:
-                return f", got {following!r}"
-            if word.startswith(f"{flag}=" if long else flag):
-                return f", got {word.removeprefix(flag).removeprefix('=')!r}"
-    return ""
+def _given(error: Exception) -> str:
+    """`, got VALUE` where typer's own check of a value failed, whose words do not hold it."""
+    found = getattr(error.__cause__, "errors", None)
+    return f", got {found()[0]['input']!r}" if found else ""
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -101,8 +95,8 @@ def run(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "cerec"
-        words = error.format_message() + _given(error, sys.argv[1:] if argv is None else argv)  # type: ignore[attr-defined]
-        _say(f"{words} (see '{path} --help')")
+        words = error.format_message()  # type: ignore[attr-defined]
+        _say(f"{words}{_given(error)} (see '{path} --help')")
         code = 2
     except MemoryError as error:
         _say(f"not enough memory: {error}" if str(error) else "not enough memory")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,13 @@ def tell_first_use(*, explaining: bool = False) -> None:
     kernel = minima if explaining else pair_gradients
     kept = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}-*.nbi"
     if not any(Path(kernel.stats.cache_path).glob(kept)):
-        remark("first use: compiling the kernels, up to a minute; they are kept for the next time")
+        say_compiling()
+
+
+@cache
+def say_compiling() -> None:
+    """The remark, once in a process."""
+    remark("first use: compiling the kernels, up to a minute; they are kept for the next time")
 
 
 @contextmanager

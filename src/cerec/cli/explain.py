@@ -80,7 +80,7 @@ def explain(
         if out_file is None or user or item or why_not:
             raise ConfigError("--all needs --out FILE.parquet, and no --user, --item or --why-not")
         refuse_folder(out_file)
-        if out_file.suffix != ".parquet":
+        if out_file.suffix.lower() != ".parquet":
             raise ConfigError(f"--out must end in .parquet, got {str(out_file)!r}")
         _explain_all(run_folder, out_file, asked, resume=resume, json=json)
         return

@@ -53,13 +53,13 @@ def recommend(
         name for name, given in (("--user", user), ("--items", items or None)) if given is not None
     ]
     _refuse_mixture(others + ["--new-item"] * bool(new_item), everyone, out_file)
-    if everyone and json:
-        raise ConfigError("--json prints one list; --all writes all of them to --out")
     if out_file is not None:
         refuse_other_tables("--out", out_file)
     run = open_run(run_folder)
     if out_file is not None:
-        write_all(run, k, out_file)
+        lines = write_all(run, k, out_file)
+        if json:
+            print_json({"out": str(out_file), "users": len(run.data.users), "lines": lines})
         return
     if new_item:
         item = run.new_item(map(pair_given, new_item))
@@ -124,8 +124,8 @@ def _ids(run: Run, texts: list[str]) -> list[str]:
     return found
 
 
-def write_all(run: Run, k: int, path: Path) -> None:
-    """Every user's list as one table."""
+def write_all(run: Run, k: int, path: Path) -> int:
+    """Every user's list as one table; how many lines it has."""
     lists, frames = run.recommend_all(k), [_frame([])]
     with progress() as bar:
         task = bar.add_task("lists", total=len(run.data.users), note="users")
@@ -135,6 +135,7 @@ def write_all(run: Run, k: int, path: Path) -> None:
     frame = pl.concat(frames)
     write_table(frame, path)
     remark(f"wrote {len(frame):,} lines for {len(run.data.users):,} users to {path}")
+    return len(frame)
 
 
 def _frame(part: list[tuple[str, list[Recommendation]]]) -> pl.DataFrame:

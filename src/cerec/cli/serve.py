@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from cerec.cli.arguments import RunFolder, named
-from cerec.cli.console import err, remark
+from cerec.cli.console import err, remark, tell_first_use
 from cerec.errors import ConfigError
 from cerec.files import refuse_folder
 from cerec.run import open_run
@@ -53,6 +53,7 @@ def serve(
     address = Address(host=host, port=port, token=_token(token_file), origins=tuple(cors or ()))
     limits = Limits(waiting=waiting, **({} if workers is None else {"workers": workers}))
     listener = listen(address)
+    tell_first_use(explaining=True)
     with err.status(f"opening {run}"):
         service = Service(open_run(run))
     _log_to_stderr(log_requests)
@@ -81,6 +82,7 @@ def report(
     from cerec.serve.report import write_report
 
     refuse_folder(out_file)
+    tell_first_use(explaining=True)
     path = write_report(open_run(run), out_file, users=users, items=items, k=k)
     remark(f"wrote {path} ({path.stat().st_size / 1024:,.0f} kB)")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,14 +51,16 @@ def value_rows(data: Dataset, facts: Facts, pairs: Iterable[Pair]) -> NDArray[np
 
 def _couples(pairs: object) -> list[Pair]:
     """The pairs, refused where they are something else, such as a text or a mapping."""
-    texts = isinstance(pairs, str | Mapping) or not isinstance(pairs, Iterable)
-    found = [] if texts else list(pairs)  # type: ignore[call-overload]
-    wrong = [p for p in found if isinstance(p, str) or not isinstance(p, Sequence) or len(p) != 2]
-    if texts or wrong:
-        raise QuestionError(
-            "attributes are (relation, attribute) pairs, such as [('genre', 'Drama')], got "
-            f"{wrong[0] if wrong else pairs!r:.60}"
-        )
+    none = isinstance(pairs, str | Mapping) or not isinstance(pairs, Iterable)
+    found: list[Pair] = []
+    for pair in (pairs,) if none else pairs:  # type: ignore[attr-defined]
+        parts = () if none or isinstance(pair, str) or not isinstance(pair, Iterable) else (*pair,)
+        if len(parts) != 2:
+            raise QuestionError(
+                "attributes are (relation, attribute) pairs, such as [('genre', 'Drama')], got "
+                f"{pair!r:.60}"
+            )
+        found.append(parts)
     return found
 
 

@@ -137,8 +137,9 @@ def _kept_share(
 
 
 def _scores_of(score: Score, user: str, items: IdTable) -> NDArray[np.float64]:
+    given = score(user, items.ids)  # what it raises is its own
     try:
-        got = np.asarray(score(user, items.ids), np.float64)
+        got = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"score({user!r}, items) gave no array of numbers: {error}") from None
     if got.shape != (len(items),):
