@@ -25,6 +25,11 @@ def keep(folder: Path, slug: str, seed: int, values: dict[str, np.ndarray]) -> N
     aside.replace(path)
 
 
+def drop(folder: Path, slug: str) -> None:
+    """Forget a cell's numbers: its models are learned anew."""
+    _file(folder, slug).unlink(missing_ok=True)
+
+
 def of_seed(folder: Path, slug: str, metric: str, seed: int) -> np.ndarray | None:
     """(U,) numbers of one seed; None when they are not there."""
     path = _file(folder, slug)

@@ -60,7 +60,8 @@ def test_cells_are_tuned_run_kept_and_tabled(world: helps.World, tmp_path: Path)
     helps.run_line(world, "popularity")
     path = tmp_path / "helps" / "small" / "ours.json"
     cell = json.loads(path.read_text())
-    assert [t["l2"] for t in cell["trials"]] == [0.01, 0.05]
+    assert [t["l2"] for t in cell["trials"]][:2] == [0.01, 0.05]
+    assert helps.next_trial(helps.SETS["small"].trials, cell["trials"]) is None
     assert [r["seed"] for r in cell["runs"]] == [0, 1]
     best = max(cell["trials"], key=lambda t: t["validation"])
     assert {r["l2"] for r in cell["runs"]} == {best["l2"]}
@@ -128,6 +129,48 @@ def test_rational_negatives_are_the_best_scored_at_or_below_the_last_of_the_list
     assert np.mean(np.isclose(score[user, drawn], best)) > 0.4
     plain = DNS(30).draw(user, item, context, generator(0, "x"))
     assert np.mean(score[user, plain] > score[user, context.lists[user, 19]]) > 0.9
+
+
+def test_trials_go_on_beyond_the_grid_until_the_best_l2_lies_inside() -> None:
+    grid = ((0.1, 0.02), (0.1, 0.04), (0.2, 0.04))
+
+    def tuned(best: float) -> list[tuple[float, float]]:
+        """The settings tried where validation is the better, the nearer l2 is to `best`."""
+        done: list[dict[str, float]] = []
+        while (trial := helps.next_trial(grid, done)) is not None:
+            rate, l2 = trial
+            score = -abs(np.log(l2 / best)) - 10 * (rate > 0.1)
+            done.append({"learning_rate": rate, "l2": l2, "validation": score})
+        return [(d["learning_rate"], d["l2"]) for d in done]
+
+    assert tuned(0.04) == [*grid, (0.1, 0.08)]
+    assert tuned(0.02) == [*grid, (0.1, 0.01)]
+    assert tuned(0.01) == [*grid, (0.1, 0.01), (0.1, 0.005)]
+    assert tuned(1e-9) == [*grid, (0.1, 0.01), (0.1, 0.005), (0.1, 0.0025)]  # no more than three
+
+
+def test_models_of_another_setting_are_learned_anew_and_not_compared_by_what_was_kept(
+    world: helps.World, tmp_path: Path
+) -> None:
+    plain = helps_rows.Method("attributes", Uniform())
+    ours = helps_rows.Method("attributes", DNS(2))
+    for name, method in (("plain", plain), ("ours", ours)):
+        helps.run_cell(world, name, method, 1, tmp_path, float("inf"))
+    helps_table.write(tmp_path / "helps", "ours", ["plain", "ours"], "# T\n")
+    folder = tmp_path / "helps" / "small"
+    assert "plain" in json.loads((folder / "comparisons.json").read_text())["recall@20"]
+
+    path = folder / "ours.json"
+    cell = json.loads(path.read_text())
+    worse = min(cell["trials"], key=lambda t: t["validation"])
+    worse["validation"] = 2.0  # now it is the best
+    path.write_text(json.dumps(cell))
+    helps.run_cell(world, "ours", ours, 1, tmp_path, float("inf"))
+    now = json.loads(path.read_text())
+    assert {run["l2"] for run in now["runs"]} == {helps.setting_of(path)["l2"]}
+    (folder / "users" / "plain.parquet").unlink()
+    helps_table.write(tmp_path / "helps", "ours", ["plain", "ours"], "# T\n")
+    assert json.loads((folder / "comparisons.json").read_text())["recall@20"] == {}
 
 
 def test_past_the_deadline_nothing_starts(world: helps.World, tmp_path: Path) -> None:
