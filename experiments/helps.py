@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ import helps_table
 import helps_users
 import numpy as np
 from helps_models import METRICS, World, learn, read, slug
-from helps_rows import DEFAULT, LINES, METHODS, SETS, Method
+from helps_rows import DEFAULT, LINES, METHODS, SETS, Method, Set
 
 from cerec.evaluate.ranking import per_user
 from cerec.recommend.lines import fit_line
@@ -32,8 +31,6 @@ from cerec.threads import set_threads
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "docs" / "results" / "helps"
-BEYOND = 3
-"""Trials beyond those of the set that a row may have: its best l2 must not be the last tried."""
 HEAD = (HERE / "helps_head.md").read_text(encoding="utf-8")
 
 
@@ -94,7 +91,7 @@ def tune(
 ) -> bool:
     """Learn with one setting after the other, unless another row's is taken; False: out of time."""
     path = RESULTS / world.name / f"{slug(name)}.json"
-    while not method.like and (trial := next_trial(SETS[world.name].trials, cell["trials"])):
+    while not method.like and (trial := next_trial(SETS[world.name], cell["trials"])):
         if time.time() > deadline:
             return False
         _, row = learn(world, name, method, trial, 0, SETS[world.name].trial, cache)
@@ -104,20 +101,18 @@ def tune(
     return True
 
 
-def next_trial(
-    grid: Sequence[tuple[float, float]], done: list[dict[str, Any]]
-) -> tuple[float, float] | None:
+def next_trial(settings: Set, done: list[dict[str, Any]]) -> tuple[float, float] | None:
     """The setting to try next; None when the row is tuned.
 
     First those of the set. While the best l2 is the least or the greatest tried with its learning
-    rate, half or twice of it, BEYOND times at the most.
+    rate, half or twice of it (`Set.beyond`).
     """
-    if len(done) < len(grid):
-        return grid[len(done)]
+    if len(done) < len(settings.trials):
+        return settings.trials[len(done)]
     best = max(done, key=lambda row: row["validation"])
     tried = [row["l2"] for row in done if row["learning_rate"] == best["learning_rate"]]
     ends = {min(tried): 0.5, max(tried): 2.0}
-    if best["l2"] not in ends or len(done) >= len(grid) + BEYOND:
+    if best["l2"] not in ends or len(done) >= len(settings.trials) + settings.beyond:
         return None
     return best["learning_rate"], round(best["l2"] * ends[best["l2"]], 6)
 

@@ -57,6 +57,8 @@ class Set:
     """How long a trial learns."""
     fit: FitConfig
     """How long the models that are tested learn."""
+    beyond: int = 3
+    """Trials beyond `trials` that a row may have, so that its best l2 is not the last tried."""
     brief: FitConfig | None = None
     """How long those of slow rows learn, where `fit` would take them hours."""
 
@@ -199,6 +201,7 @@ SETS: dict[str, Set] = {
         8192,
         FitConfig(epochs=100, every=10, patience=2),
         FitConfig(epochs=400, every=10, patience=3),
+        beyond=0,
         brief=FitConfig(epochs=100, every=10, patience=2),
     ),
 }

@@ -61,7 +61,7 @@ def test_cells_are_tuned_run_kept_and_tabled(world: helps.World, tmp_path: Path)
     path = tmp_path / "helps" / "small" / "ours.json"
     cell = json.loads(path.read_text())
     assert [t["l2"] for t in cell["trials"]][:2] == [0.01, 0.05]
-    assert helps.next_trial(helps.SETS["small"].trials, cell["trials"]) is None
+    assert helps.next_trial(helps.SETS["small"], cell["trials"]) is None
     assert [r["seed"] for r in cell["runs"]] == [0, 1]
     best = max(cell["trials"], key=lambda t: t["validation"])
     assert {r["l2"] for r in cell["runs"]} == {best["l2"]}
@@ -133,11 +133,12 @@ def test_rational_negatives_are_the_best_scored_at_or_below_the_last_of_the_list
 
 def test_trials_go_on_beyond_the_grid_until_the_best_l2_lies_inside() -> None:
     grid = ((0.1, 0.02), (0.1, 0.04), (0.2, 0.04))
+    settings = helps_rows.Set(FilterConfig(), grid, 256, FitConfig(), FitConfig())
 
     def tuned(best: float) -> list[tuple[float, float]]:
         """The settings tried where validation is the better, the nearer l2 is to `best`."""
         done: list[dict[str, float]] = []
-        while (trial := helps.next_trial(grid, done)) is not None:
+        while (trial := helps.next_trial(settings, done)) is not None:
             rate, l2 = trial
             score = -abs(np.log(l2 / best)) - 10 * (rate > 0.1)
             done.append({"learning_rate": rate, "l2": l2, "validation": score})
