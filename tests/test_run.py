@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -18,13 +19,14 @@ from cerec.agent.config import AgentConfig
 from cerec.config import PRESETS, RunConfig, parse
 from cerec.data.dataset import Triples
 from cerec.data.restrict import restrict
-from cerec.data.synthetic import make_world
+from cerec.data.synthetic import WorldConfig, make_world
 from cerec.data.writer import write
 from cerec.errors import ConfigError, DataError, QuestionError, RunError, UnknownIdError
 from cerec.files import read_arrays, write_arrays
 from cerec.graph.encoders import EncoderConfig
 from cerec.graph.facts import Facts
-from cerec.pipeline import evaluate_run, idle
+from cerec.idle import idle
+from cerec.pipeline import evaluate_run
 from cerec.recommend.compared.neumf import NeuMFConfig
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.negatives import Uniform
@@ -247,7 +249,7 @@ def test_a_reward_that_needs_attributes_is_refused_where_there_are_none() -> Non
 
 def test_settings_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> None:
     recommender = replace(QUICK.recommender, vectors="id")
-    few = replace(QUICK.train, epochs=1, agent_epochs=0)
+    few = replace(QUICK.train, epochs=1, warmup=0, agent_epochs=0)
     cerec.train(make_world(SMALL, seed=1), replace(QUICK, recommender=recommender, train=few))
     assert 'signals.counterfactuals = "imagined" has no effect' in caplog.text
     caplog.clear()
@@ -258,20 +260,114 @@ def test_settings_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> N
 def test_what_has_no_effect() -> None:
     data = make_world(SMALL, seed=1)
     facts, own = Facts.build(data), Uniform()
-    assert not idle(QUICK, facts, own)
-    assert not idle(RunConfig(neumf=NeuMFConfig()), facts, own)
+    assert not idle(QUICK, data, facts, own)
+    assert not idle(RunConfig(neumf=NeuMFConfig()), data, facts, own)
     paper = parse(RunConfig, PRESETS["paper"])
-    assert not idle(paper, facts)
-    (told,) = idle(replace(paper, neumf=NeuMFConfig()), facts)
+    assert not idle(paper, data, facts)
+    (told,) = idle(replace(paper, neumf=NeuMFConfig()), data, facts)
     assert told == "note: neumf is trained; [recommender] and [signals] have no effect"
     original = replace(QUICK, recommender=replace(QUICK.recommender, model="climf-original"))
-    assert "negatives= has no effect" in idle(original, facts, own)[0]
+    assert "negatives= has no effect" in idle(original, data, facts, own)[0]
     triples = Triples(*(np.zeros(0, np.int32) for _ in range(3)))
-    bare = Facts.build(replace(data, triples=triples))
+    bare = replace(data, triples=triples)
     for name, words in (("paper", "uniform negatives"), ("imagined", "has no effect")):
-        (told,) = idle(parse(RunConfig, PRESETS[name]), bare)
+        (told,) = idle(parse(RunConfig, PRESETS[name]), bare, Facts.build(bare))
         assert "no item of this data has attributes" in told
         assert words in told
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"train": {"epochs": 5, "warmup": 5}}, "training ends with its warm-up"),
+        ({"signals": {"share": 0.9}}, "signals.share has an effect only with"),
+        ({"recommender": {"layers": 5}}, "recommender.layers has an effect only with"),
+        ({"agent": {"swap": "lowest"}}, "agent.swap has an effect only with"),
+        (
+            {"signals": {"chooser": "agent", "swap_steps": 2}},
+            "signals.swap_steps has an effect only with",
+        ),
+        ({"signals": {"negatives": "uniform", "dns_candidates": 8}}, "signals.dns_candidates"),
+    ],
+)
+def test_a_setting_that_nothing_looks_at_is_told(
+    settings: dict[str, dict[str, Any]], words: str
+) -> None:
+    data = make_world(SMALL, seed=1)
+    (told,) = idle(parse(RunConfig, settings), data, Facts.build(data))
+    assert told.startswith("note: ")
+    assert words in told
+
+
+def test_shares_of_data_that_comes_in_parts_are_told() -> None:
+    data = make_world(SMALL, seed=1)
+    facts = Facts.build(data)
+    part = np.zeros(len(data.interactions), np.int8)
+    given = replace(data, interactions=replace(data.interactions, part=part))
+    whole = {"train": 1.0, "valid": 0.0, "test": 0.0}
+    assert not idle(parse(RunConfig, {"split": whole}), data, facts)
+    (told,) = idle(parse(RunConfig, {"split": whole}), given, facts)
+    assert 'split.method = "ratio"' in told
+    assert not idle(parse(RunConfig, {"split": {**whole, "method": "ratio"}}), given, facts)
+
+
+def test_two_trainings_do_not_share_a_folder(tmp_path: Path) -> None:
+    data, folder = make_world(SMALL, seed=1), tmp_path / "run"
+
+    def second(row: object) -> None:
+        del row
+        for settings in ({"seed": 2}, {"force": True}, {"resume": True}):
+            with pytest.raises(RunError, match="another training is at work in it"):
+                cerec.train(data, QUICK, out=folder, **settings)  # type: ignore[arg-type]
+
+    first = cerec.train(data, QUICK, out=folder, on_row=second)
+    assert cerec.open(folder).metrics == first.metrics
+    cerec.train(data, QUICK, out=folder, force=True)  # now it may
+
+
+def test_a_checkpoint_of_another_training_is_not_gone_on_from(tmp_path: Path) -> None:
+    data = make_world(SMALL, seed=1)
+    often = replace(QUICK, train=replace(QUICK.train, checkpoint_seconds=0.0))
+
+    def killed(row: dict[str, Any]) -> None:
+        if row["epoch"] == 3:
+            raise SystemError("killed")
+
+    for seed in (1, 2):
+        with pytest.raises(SystemError, match="killed"):
+            cerec.train(data, often, seed=seed, out=tmp_path / str(seed), on_row=killed)
+    shutil.rmtree(tmp_path / "2" / "checkpoint")
+    (tmp_path / "1" / "checkpoint").rename(tmp_path / "2" / "checkpoint")
+    with pytest.raises(RunError, match="is of a training with other data, settings or seed"):
+        cerec.train(data, often, seed=2, out=tmp_path / "2", resume=True)
+
+
+def test_test_is_looked_at_only_when_the_training_has_ended(tmp_path: Path) -> None:
+    data = make_world(SMALL, seed=1)
+
+    def stop(row: dict[str, Any]) -> None:
+        if row["epoch"] == 4:
+            raise KeyboardInterrupt
+
+    stopped = cerec.train(data, QUICK, out=tmp_path / "run", on_row=stop)
+    assert set(stopped.metrics) == {"valid"}
+    ended = cerec.train(data, QUICK, out=tmp_path / "run", resume=True)
+    assert set(ended.metrics) == {"valid", "test"}
+
+
+def test_users_without_train_items_get_what_most_like() -> None:
+    data = make_world(WorldConfig(users=150, items=100, interactions=3000), seed=3)
+    table = data.interactions
+    new = 7
+    keep = table.user != new
+    data = replace(
+        data,
+        interactions=replace(table, user=table.user[keep], item=table.item[keep]),
+    )
+    run = cerec.train(data, replace(QUICK, train=replace(QUICK.train, epochs=30)))
+    count = np.bincount(run.split.train.indices, minlength=100)
+    rank = np.argsort(np.argsort(count)), np.argsort(np.argsort(run.scorer.scores(new)))
+    assert np.corrcoef(*rank)[0, 1] > 0.7
 
 
 def test_tensorboard_events_are_written_on_request(tmp_path: Path) -> None:

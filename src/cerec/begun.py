@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +19,42 @@ from cerec.runfolder import FILES, read_facts
 from cerec.training.board import drop_events
 from cerec.training.checkpoint import damaged, drop_checkpoint, find_checkpoint
 
+try:
+    import fcntl
+except ImportError:  # Windows has none
+    fcntl = None  # type: ignore[assignment]
 
-def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -> bool:
-    """Make the run folder, refusing to mix two trainings in one; True when it is finished."""
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Make the folder, and keep other trainings out of it; a kill lets go of it."""
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder}: is a file; --out must be a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be made: {error.strerror}") from None
+    if fcntl is None:
+        yield
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(opened)
+        raise RunError(
+            f"{folder}: another training is at work in it; wait for it, or choose another --out"
+        ) from None
+    except OSError:
+        pass  # a file system without locks
+    try:
+        yield
+    finally:
+        os.close(opened)
+
+
+def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -> bool:
+    """Begin in the folder, refusing to mix two trainings in one; True when it is finished."""
     if resume and (folder / "begun.json").exists():
         _refuse_other(folder, read_begun(folder), begun)
         if not (folder / "run.json").exists():
@@ -35,10 +71,6 @@ def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -
         raise RunError(
             f"{folder}: holds an unfinished training; --resume goes on, --force begins anew"
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"{folder}: cannot be made: {error.strerror}") from None
     drop_checkpoint(folder / "checkpoint")
     if (folder / "begun.json").exists():
         drop_events(folder / "tensorboard")
@@ -58,6 +90,11 @@ def _refuse_files(folder: Path) -> None:
             )
     if any(reader.looks_like(folder) for reader, _ in READERS.values()):
         raise RunError(f"{folder}: holds data; choose another folder for --out")
+
+
+def fingerprint(begun: dict[str, Any]) -> str:
+    """A word that differs where data, settings, seed or sampler do."""
+    return hashlib.sha256(json.dumps(begun, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def read_begun(folder: Path) -> dict[str, Any]:

@@ -25,8 +25,10 @@ from cerec.recommend.context import lists_of
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
 from cerec.run import Run
+from cerec.threads import training_threads
 
 
+@training_threads()
 def explainer(
     data: Dataset,
     *,

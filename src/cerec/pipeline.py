@@ -6,12 +6,14 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from cerec.agent.agent import WalkAgent
-from cerec.begun import prepare
+from cerec.begun import fingerprint, held, prepare
 from cerec.config import RunConfig, to_toml
 from cerec.data.dataset import Dataset
 from cerec.data.filters import apply
@@ -21,6 +23,7 @@ from cerec.evaluate.ranking import PerUser, mean, per_user
 from cerec.explain.flips import flip_test
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
+from cerec.idle import idle
 from cerec.ragged import Ragged
 from cerec.recommend.adapters import with_effects
 from cerec.recommend.asking import list_length
@@ -28,6 +31,7 @@ from cerec.recommend.base import NegativeSampler, Recommender
 from cerec.recommend.compared.registry import Material, system
 from cerec.recommend.context import lists_of
 from cerec.recommend.models import build
+from cerec.recommend.newcomers import for_newcomers
 from cerec.recommend.scorer import NotFinite, Scorer
 from cerec.run import Run, open_run
 from cerec.threads import training_threads
@@ -74,16 +78,39 @@ def train(
     parts = split(data, config.split, seed=seed)
     if parts.train.size == 0:
         raise DataError(f"{data.name}: no interactions are left to learn from; filter less")
-    folder = None if out is None else Path(out)
-    if folder is not None and prepare(folder, begun, resume=resume, force=force):
-        return open_run(folder)
+    asked = _Asked(config, seed, begun, [str(r) for r in removed], started, on_row, negatives)
+    if out is None:
+        return _learn(data, parts, asked, None, resume=False)
+    folder = Path(out)
+    with held(folder):
+        if prepare(folder, begun, resume=resume, force=force):
+            return open_run(folder)
+        return _learn(data, parts, asked, folder, resume=resume)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """What one training was asked for."""
+
+    config: RunConfig
+    seed: int
+    begun: dict[str, Any]
+    removed: list[str]
+    started: float
+    on_row: Callable[[Row], None] | None
+    negatives: NegativeSampler | None
+
+
+def _learn(data: Dataset, parts: Split, asked: _Asked, folder: Path | None, *, resume: bool) -> Run:
+    """Recommender and agent, learned from the train part; the run of them, written to a folder."""
+    config, seed = asked.config, asked.seed
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
     if config.agent.reward == "verified" and facts.n_values == 0:
         raise DataError(
             f"{data.name}: no item has an attribute to change, so agent.reward = 'verified' has "
             "nothing to verify; add item facts, or set agent.reward = 'all'"
         )
-    for words in idle(config, facts, negatives):
+    for words in idle(config, data, facts, asked.negatives):
         log.warning(words)
     model = _model(config, Material(parts.train, facts, ckg, seed))
     flip = flip_test(facts, config.agent.list_length)
@@ -96,10 +123,13 @@ def train(
         config=config.train,
         signals=SignalConfig(counterfactuals="none") if config.system else config.signals,
         seed=seed,
-        validate=lambda scorer: validation_figures(scorer, parts, config.train.metric),
-        watchers=[] if on_row is None else [on_row],
+        validate=lambda scorer: validation_figures(
+            for_newcomers(scorer, parts.train), parts, config.train.metric
+        ),
+        watchers=[] if asked.on_row is None else [asked.on_row],
         folder=folder / "checkpoint" if folder else None,
-        negatives=negatives,
+        negatives=asked.negatives,
+        stamp=fingerprint(asked.begun),
     )
     if resume:
         trainer.resume()
@@ -107,7 +137,7 @@ def train(
     earlier = sum(float(row["seconds"]) for row in trainer.progress.history)
     with _telling_divergence(config):
         finished = trainer.run()
-        scorer = model.scorer()
+        scorer = for_newcomers(model.scorer(), parts.train)
     if board is not None:
         board.close()
     scorer = with_effects(scorer, facts, seed=seed)
@@ -118,14 +148,15 @@ def train(
         config=config,
         seed=seed,
         vectors=agent.vectors() if agent.learned else None,
-        metrics=final_figures(scorer, parts),
+        # what was stopped may be gone on with: test is looked at when it has ended
+        metrics=final_figures(scorer, parts, test=finished),
         history=trainer.progress.history,
         meta={
             "finished": finished,
             "best_epoch": trainer.progress.stopper.best_epoch,
-            "seconds": round(earlier + time.perf_counter() - started, 2),
-            "removed": [str(r) for r in removed],
-            "begun": begun,
+            "seconds": round(earlier + time.perf_counter() - asked.started, 2),
+            "removed": asked.removed,
+            "begun": asked.begun,
         },
     )
     if folder:
@@ -157,34 +188,6 @@ def _telling_divergence(config: RunConfig) -> Iterator[None]:
             "training diverged, the recommender holds no numbers any more; lower "
             f"{section}.learning_rate ({settings.learning_rate})"
         ) from None
-
-
-def idle(config: RunConfig, facts: Facts, negatives: NegativeSampler | None = None) -> list[str]:
-    """What will do nothing of what was asked, a line each; empty when all of it counts."""
-    name = config.system[0] if config.system else config.recommender.model
-    out = []
-    if negatives is not None and name in ("climf-original", "kgqr"):
-        out.append(f"note: {name} draws no negatives; negatives= has no effect")
-    kind, default = config.signals.counterfactuals, RunConfig()
-    if config.system:
-        if (config.recommender, config.signals) != (default.recommender, default.signals):
-            out.append(f"note: {name} is trained; [recommender] and [signals] have no effect")
-    elif kind == "none":
-        pass
-    elif name == "climf-original":
-        out.append("note: climf-original learns from liked items alone; [signals] has no effect")
-    elif facts.n_values == 0:
-        instead = "has no effect" if kind == "imagined" else "draws uniform negatives instead"
-        out.append(
-            "note: no item of this data has attributes, so none has a counterfactual one; "
-            f'signals.counterfactuals = "{kind}" {instead}'
-        )
-    elif kind == "imagined" and config.recommender.vectors == "id":
-        out.append(
-            'note: with recommender.vectors = "id" an item has no values to imagine otherwise; '
-            'signals.counterfactuals = "imagined" has no effect'
-        )
-    return out
 
 
 def checked(who: str, data: object, config: object, seed: object) -> int:
@@ -262,11 +265,13 @@ def evaluate_run(
     return figures(run.scorer, known_before(run.split, part), held_out, ks, metrics)
 
 
-def final_figures(scorer: Scorer, parts: Split, k: int = 20) -> dict[str, dict[str, float]]:
+def final_figures(
+    scorer: Scorer, parts: Split, k: int = 20, *, test: bool = True
+) -> dict[str, dict[str, float]]:
     """Validation and test figures of a finished recommender; a part without items is left out."""
     out = {}
     for part, held_out in (("valid", parts.valid), ("test", parts.test)):
-        if held_out.size:
+        if held_out.size and (test or part == "valid"):
             values = figures(scorer, known_before(parts, part), held_out, [k], REPORTED)
             out[part] = {**mean(values), "users": int((held_out.counts > 0).sum())}
     return out

@@ -2,7 +2,9 @@
 
 Many small torch calls on two OpenMP threads of a busy machine can cost a hundred times more
 than on one, so torch runs on one thread unless a caller asks for more; the numba kernels,
-which are few and large, use all cores.
+which are few and large, use all cores. So does BLAS, the products of NumPy and SciPy: how it
+shares a product shows in the last bits. Large products are shared by us, in blocks that are the
+same for any number of threads (`recommend.topk.over_blocks`).
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import numba
 import torch
+from threadpoolctl import ThreadpoolController
 
 from cerec.errors import ConfigError
 
@@ -30,27 +34,44 @@ def kernel_threads() -> int:
     most = int(numba.config.NUMBA_NUM_THREADS)
     if not text:
         return min(cores(), most)
-    if not text.isdigit() or int(text) < 1:
+    if not (text.isascii() and text.isdigit()) or int(text) < 1:
         raise ConfigError(f"CEREC_THREADS must be a whole number of at least 1, got {text!r}")
     return min(int(text), most)
 
 
 def set_threads() -> None:
-    """Apply the thread counts to numba and torch in this process."""
+    """Apply the thread counts to numba, torch and BLAS in this process."""
     numba.set_num_threads(kernel_threads())
     torch.set_num_threads(1)
+    _blas().limit(limits=1, user_api="blas")
 
 
 @contextmanager
 def training_threads() -> Iterator[None]:
     """Run a block with the thread counts of `set_threads`, then with those from before."""
     numbas, torchs = numba.get_num_threads(), torch.get_num_threads()
-    set_threads()
-    try:
+    with blas_threads(1):
+        set_threads()
+        try:
+            yield
+        finally:
+            numba.set_num_threads(numbas)
+            torch.set_num_threads(torchs)
+
+
+@contextmanager
+def blas_threads(n: int) -> Iterator[None]:
+    """Run a block with products of NumPy and SciPy on `n` threads each."""
+    with _blas().limit(limits=n, user_api="blas"):
         yield
-    finally:
-        numba.set_num_threads(numbas)
-        torch.set_num_threads(torchs)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries loaded by now; looking for them takes longer than a small product."""
+    import scipy.linalg  # noqa: F401  which comes with a BLAS of its own
+
+    return ThreadpoolController()
 
 
 @contextmanager

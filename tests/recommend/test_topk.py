@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recommend_worlds import ragged
+from threadpoolctl import ThreadpoolController
 
 from cerec.ragged import Ragged
+from cerec.recommend import topk
 from cerec.recommend.exact import exact_lists, exact_ranks
 from cerec.recommend.scorer import Scorer, rank_of, top_k
 from cerec.recommend.topk import top_k_all, top_k_matrix
@@ -92,3 +95,28 @@ def test_exact_lists_of_a_matrix_are_its_own() -> None:
     for u, (rows, scores) in enumerate(exact_lists(scorer, known, 7)):
         assert rows.tolist() == top_k(scorer.scores(u), 7, known.row(u)).tolist()
         assert scores.tolist() == matrix[u, rows].tolist()
+
+
+def test_lists_are_the_same_bits_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topk, "_BLOCK_BYTES", 64 << 10)  # many blocks
+    rng = np.random.default_rng(0)
+    user, item = (rng.standard_normal((n, 64), np.float32) for n in (900, 700))
+    known = Ragged.from_pairs(np.arange(900), np.arange(900) % 700, 900)
+    products = {}
+    for threads in ("1", "2", "5"):
+        monkeypatch.setenv("CEREC_THREADS", threads)
+        blocks = topk.over_blocks(user, item, lambda first, scores: (first, scores.copy()))
+        assert [first for first, _ in blocks] == sorted(first for first, _ in blocks)
+        found = np.concatenate([scores for _, scores in blocks]).tobytes()
+        products[found] = top_k_all(user, item, known, 20).tobytes()
+    assert len(products) == 1
+
+
+def test_products_run_on_one_thread_each_and_blas_gets_its_own_back() -> None:
+    def threads() -> set[int]:
+        found = ThreadpoolController().select(user_api="blas").info()
+        return {library["num_threads"] for library in found}
+
+    user, before = np.ones((3, 2), np.float32), threads()
+    assert topk.over_blocks(user, user, lambda first, scores: threads()) == [{1}]
+    assert threads() == before

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cerec.ragged import Ragged
 from cerec.recommend.base import Rows, Vectors
 from cerec.recommend.scorer import Scorer, rank_of, top_k
-from cerec.recommend.topk import floor_of, product_blocks
+from cerec.recommend.topk import floor_of, over_blocks
 
 Scores = NDArray[np.float64]
 _LARGEST = 1e37  # of a score, above which single precision may overflow
@@ -33,11 +33,13 @@ def exact_lists(scorer: Scorer, known: Ragged, k: int) -> Iterator[tuple[Rows, S
             rows = top_k(scores, k, known.row(user)).astype(np.int32)
             yield rows, scores[rows]
         return
-    for first, products in product_blocks(scorer.user, scorer.item):
-        rows, scores = _lists(
-            products, first, known.indptr, known.indices, k, off, scorer.user, scorer.item
-        )
-        for row, score in zip(rows, scores, strict=True):
+
+    def lists(first: int, products: Vectors) -> tuple[Rows, Scores]:
+        rows = known.indptr, known.indices
+        return _lists(products, first, *rows, k, off, scorer.user, scorer.item)
+
+    for block in over_blocks(scorer.user, scorer.item, lists):
+        for row, score in zip(*block, strict=True):
             there = row >= 0
             yield row[there], score[there]
 
@@ -52,11 +54,14 @@ def exact_ranks(scorer: Scorer, item: int, known: Ragged) -> tuple[Scores, NDArr
             scores = scorer.scores(user)
             score[user], rank[user] = scores[item], rank_of(scores, item, known.row(user))
         return score, rank
-    for first, products in product_blocks(scorer.user, scorer.item):
+
+    def ranks(first: int, products: Vectors) -> None:
         rows = slice(first, first + len(products))
         score[rows], rank[rows] = _ranks(
             products, first, known.indptr, known.indices, item, off, scorer.user, scorer.item
         )
+
+    over_blocks(scorer.user, scorer.item, ranks)
     return score, rank
 
 

@@ -6,7 +6,10 @@ Scores are float32 matrix products. Among equal scores the order of the catalogu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numba
 import numpy as np
@@ -14,38 +17,48 @@ from numpy.typing import NDArray
 
 from cerec.ragged import Ragged
 from cerec.recommend.base import Rows, Vectors
+from cerec.threads import blas_threads, kernel_threads
 
+T = TypeVar("T")
 _WIDTH = 32  # items of a group, whose largest score is looked at first
-_BLOCK_BYTES = 32 << 20  # scores held at once
+_BLOCK_BYTES = 8 << 20  # scores held at once by a thread
 
 
 def top_k_all(user: Vectors, item: Vectors, known: Ragged, k: int) -> Rows:
     """The k best items unknown to each user, best first, (U, k); -1 where there are fewer."""
-    blocks = [rows for _, rows in top_k_blocks(user, item, known, k)]
-    return np.concatenate(blocks) if blocks else np.empty((0, k), np.int32)
+
+    def lists(first: int, scores: Vectors) -> Rows:
+        return _select(scores, len(item), first, known.indptr, known.indices, k)
+
+    return np.concatenate([np.empty((0, k), np.int32), *over_blocks(user, item, lists)])
 
 
-def top_k_blocks(user: Vectors, item: Vectors, known: Ragged, k: int) -> Iterator[tuple[int, Rows]]:
-    """(first user, lists) for one block of users after the other; see `top_k_all`."""
-    for first, scores in product_blocks(user, item):
-        yield first, _select(scores, len(item), first, known.indptr, known.indices, k)
+def over_blocks(user: Vectors, item: Vectors, work: Callable[[int, Vectors], T]) -> list[T]:
+    """`work(first user, scores)` for one block of users after the other; it may write to them.
 
-
-def product_blocks(user: Vectors, item: Vectors) -> Iterator[tuple[int, Vectors]]:
-    """(first user, scores) for one block of users after the other; the scores may be written to.
-
-    Columns beyond the last item are padding, so that groups of items are whole.
+    Columns beyond the last item are padding, so that groups of items are whole. Blocks are shared
+    among the kernel threads, each product made by one of them: the same bits for any number.
     """
     n_items, d = item.shape
     padded = np.zeros((-(-max(n_items, 1) // _WIDTH) * _WIDTH, d), np.float32)
     padded[:n_items] = item
     table = np.ascontiguousarray(padded.T)  # (d, I)
     size = max(16, _BLOCK_BYTES // (4 * table.shape[1]))
-    scores = np.empty((size, table.shape[1]), np.float32)
-    for first in range(0, len(user), size):
-        n = min(size, len(user) - first)
-        np.matmul(user[first : first + n], table, out=scores[:n])
-        yield first, scores[:n]
+    mine = threading.local()  # one block of scores for every thread
+
+    def block(first: int) -> T:
+        if not hasattr(mine, "scores"):
+            mine.scores = np.empty((size, table.shape[1]), np.float32)
+        rows = user[first : first + size]
+        return work(first, np.matmul(rows, table, out=mine.scores[: len(rows)]))
+
+    firsts = range(0, len(user), size)
+    threads = min(kernel_threads(), len(firsts))
+    with blas_threads(1):
+        if threads < 2:
+            return [block(first) for first in firsts]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(block, firsts))
 
 
 def top_k_matrix(matrix: Vectors, known: Ragged, k: int) -> Rows:

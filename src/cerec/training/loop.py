@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cerec.errors import ConfigError, check_fields
+from cerec.errors import ConfigError, RunError, check_fields
 from cerec.graph.facts import Facts
 from cerec.memory import give_back
 from cerec.ragged import Ragged
@@ -119,14 +119,17 @@ class Trainer:
         watchers: Sequence[Callable[[Row], None]] = (),
         folder: Path | None = None,
         negatives: NegativeSampler | None = None,
+        stamp: str = "",
     ) -> None:
-        """`negatives` take the place of the ordinary ones that `signals` names."""
+        """`negatives` take the place of the ordinary ones that `signals` names; no checkpoint of
+        another `stamp` is gone on from.
+        """
         self.model, self.policy = model, policy
         self.train, self.facts = train, facts
         self.user, self.item = train.row_of(), train.indices
         self.config, self.signals, self.seed = config, signals, seed
         self._validate, self._watchers = validate, list(watchers)
-        self._folder = folder
+        self._folder, self._stamp = folder, stamp
         self._ordinary = negatives if negatives is not None else plain(signals)
         self._saved_at = time.monotonic()
         self.progress = Progress(stopper=Stopper(config.patience))
@@ -142,6 +145,11 @@ class Trainer:
         found = read_checkpoint(self._folder) if self._folder else None
         if found is None or self._folder is None:
             return False
+        if found.counters.get("stamp", self._stamp) != self._stamp:
+            raise RunError(
+                f"{self._folder}: is of a training with other data, settings or seed; "
+                "train with --force, without --resume, to begin anew"
+            )
         try:
             self.progress, model = Progress.from_counters(found.counters), found.arrays["model"]
         except (KeyError, TypeError, ValueError):
@@ -260,5 +268,6 @@ class Trainer:
             arrays["best"] = self._best
         if self.policy is not None:
             arrays["agent"] = self.policy.state()
-        write_checkpoint(self._folder, Checkpoint(self.progress.counters(), arrays))
+        counters = {**self.progress.counters(), "stamp": self._stamp}
+        write_checkpoint(self._folder, Checkpoint(counters, arrays))
         self._saved_at = time.monotonic()

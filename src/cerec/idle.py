@@ -1,0 +1,104 @@
+"""Settings that will do nothing in a training, each told in a line before it starts."""
+
+from __future__ import annotations
+
+from cerec.config import RunConfig
+from cerec.data.dataset import Dataset
+from cerec.graph.facts import Facts
+from cerec.recommend.base import NegativeSampler
+
+DEFAULT = RunConfig()
+
+
+def idle(
+    config: RunConfig, data: Dataset, facts: Facts, negatives: NegativeSampler | None = None
+) -> list[str]:
+    """What will do nothing of what was asked, a line each; empty when all of it counts."""
+    out = [f"note: {words}" for words in (*_of_split(config, data), *_of_model(config, negatives))]
+    if not config.system:
+        out += [f"note: {words}" for words in (*_of_facts(config, facts), *_of_options(config))]
+    return out
+
+
+def _of_split(config: RunConfig, data: Dataset) -> list[str]:
+    wanted, default = config.split, DEFAULT.split
+    shares = (wanted.train, wanted.valid, wanted.test)
+    given = wanted.method == "given" or (
+        wanted.method == "auto" and data.interactions.part is not None
+    )
+    if not given or shares == (default.train, default.valid, default.test):
+        return []
+    return [
+        "this data comes in parts, which are kept; split.train, split.valid and split.test have "
+        'no effect unless split.method = "ratio"'
+    ]
+
+
+def _of_model(config: RunConfig, negatives: NegativeSampler | None) -> list[str]:
+    name = config.system[0] if config.system else config.recommender.model
+    out = []
+    if negatives is not None and name in ("climf-original", "kgqr"):
+        out.append(f"{name} draws no negatives; negatives= has no effect")
+    asked = (config.recommender, config.signals) != (DEFAULT.recommender, DEFAULT.signals)
+    if config.system and asked:
+        out.append(f"{name} is trained; [recommender] and [signals] have no effect")
+    return out
+
+
+def _of_facts(config: RunConfig, facts: Facts) -> list[str]:
+    kind, name = config.signals.counterfactuals, config.recommender.model
+    if kind == "none":
+        return []
+    if name == "climf-original":
+        return ["climf-original learns from liked items alone; [signals] has no effect"]
+    if facts.n_values == 0:
+        instead = "has no effect" if kind == "imagined" else "draws uniform negatives instead"
+        return [
+            "no item of this data has attributes, so none has a counterfactual one; "
+            f'signals.counterfactuals = "{kind}" {instead}'
+        ]
+    if kind == "imagined" and config.recommender.vectors == "id":
+        return [
+            'with recommender.vectors = "id" an item has no values to imagine otherwise; '
+            'signals.counterfactuals = "imagined" has no effect'
+        ]
+    if config.train.epochs <= config.train.warmup:
+        return [
+            f"training ends with its warm-up (train.epochs = {config.train.epochs}, train.warmup "
+            f'= {config.train.warmup}); signals.counterfactuals = "{kind}" has no effect'
+        ]
+    return []
+
+
+def _of_options(config: RunConfig) -> list[str]:
+    """Settings that only some choice of another one looks at."""
+    kind, chooser = config.signals.counterfactuals, config.signals.chooser
+    imagined = kind == "imagined"
+    rows = (
+        ("signals", "share", kind == "mixture", 'signals.counterfactuals = "mixture"'),
+        (
+            "signals",
+            "swap_steps",
+            imagined and chooser == "random",
+            'imagined items and signals.chooser = "random"',
+        ),
+        (
+            "agent",
+            "swap",
+            imagined and chooser == "agent",
+            'imagined items and signals.chooser = "agent"',
+        ),
+        ("signals", "dns_candidates", config.signals.negatives == "dns", "dns negatives"),
+        (
+            "recommender",
+            "layers",
+            config.recommender.model == "lightgcn",
+            'recommender.model = "lightgcn"',
+        ),
+    )
+    return [
+        f"{section}.{name} has an effect only with {where}"
+        for section, name, used, where in rows
+        if not used
+        and getattr(getattr(config, section), name) != getattr(getattr(DEFAULT, section), name)
+    ]
