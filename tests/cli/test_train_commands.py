@@ -19,6 +19,7 @@ import pytest
 import cerec
 from cerec import pipeline
 from cerec.cli import main as cli
+from cerec.cli.train import read_config
 from cerec.config import PRESETS, RunConfig, parse, to_toml
 from cerec.data.ids import IdTable
 from cerec.data.synthetic import make_world
@@ -87,6 +88,25 @@ def test_presets_are_trained_and_kept(name: str, world: Path, tmp_path: Path, ca
     assert (opened.config.signals.share, opened.config.train.epochs) == (0.25, 4)
     learned = [r for r in opened.history if r["phase"] == "recommender" and "reward" in r]
     assert [r["epoch"] for r in learned] == [2, 3, 4]  # the agent takes turns from the warm-up on
+
+
+def test_a_file_that_overrides_the_preset_says_so(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "full.toml"
+    path.write_text(run(capsys, "settings")[1])
+    names = ["recommender.model", "signals.negatives", "signals.counterfactuals", "signals.chooser"]
+    assert read_config(path, [], start="paper") == RunConfig()
+    err = capsys.readouterr().err
+    assert f"{path} overrides {', '.join(names)} of the preset paper; " in err
+    assert err.count("\n") == 1
+    sets = ["signals.chooser=agent", "signals.negatives=uniform"]
+    assert read_config(path, sets, model="climf", start="paper").signals.chooser == "agent"
+    assert "overrides signals.counterfactuals of the preset paper; " in capsys.readouterr().err
+    path.write_text(run(capsys, "settings", "--preset", "paper")[1])
+    assert read_config(path, [], start="paper") == parse(RunConfig, PRESETS["paper"])
+    assert read_config(path, []) == parse(RunConfig, PRESETS["paper"])
+    assert capsys.readouterr().err == ""
+    assert 'model = "climf"' in run(capsys, "settings", "recommender", "--preset", "paper")[1]
+    assert "did you mean paper?" in run(capsys, "settings", "--preset", "papers")[2]
 
 
 def test_mistakes_are_one_line(

@@ -37,7 +37,9 @@ def read_config(
 ) -> RunConfig:
     """`below`, on top of it a preset (`start`), a file, `model` and `--set`, in this order."""
     table: dict[str, Any] = to_table(below) if below else {}
-    for part in (preset(start) if start else {}, read_settings(path) if path else {}):
+    named_start = preset(start) if start is not None else {}
+    given = read_settings(path) if path else {}
+    for part in (named_start, given):
         for section, values in part.items():
             table[section] = {**table.get(section, {}), **values}
     known = (*MODELS, *SYSTEMS)
@@ -52,6 +54,17 @@ def read_config(
     other = [name for name in table if name in SYSTEMS and model not in (None, name)]
     if other:
         raise ConfigError(f"--model {model} and the table [{other[0]}] name two models")
+    over = [
+        f"{section}.{key}"
+        for section, values in named_start.items()
+        for key, value in values.items()
+        if value != table[section][key] == given.get(section, {}).get(key)
+    ]
+    if over:
+        remark(
+            f"{path} overrides {', '.join(over)} of the preset {start}; "
+            f"cerec settings --preset {start} prints a file that does not"
+        )
     return parse(RunConfig, table)
 
 
