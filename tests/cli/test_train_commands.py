@@ -109,6 +109,15 @@ def test_a_file_that_overrides_the_preset_says_so(tmp_path: Path, capsys) -> Non
     assert "did you mean paper?" in run(capsys, "settings", "--preset", "papers")[2]
 
 
+def test_a_file_may_say_a_part(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "d.toml"
+    path.write_text("[split]\ntrain = 0.8\n")
+    assert read_config(path, ["split.test=0.0"]).split.train == 0.8
+    code, _, err = run(capsys, "train", "demo", "--out", "no-run", "--config", str(path))
+    assert code == 2
+    assert err.startswith(f"cerec: {path}, line 2: split.train, split.valid and split.test must")
+
+
 def test_mistakes_are_one_line(
     world: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

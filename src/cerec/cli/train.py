@@ -18,6 +18,7 @@ from cerec.config import (
     RunConfig,
     apply_sets,
     parse,
+    parse_merged,
     preset,
     read_settings,
     to_table,
@@ -65,7 +66,7 @@ def read_config(
             f"{path} overrides {', '.join(over)} of the preset {start}; "
             f"cerec settings --preset {start} prints a file that does not"
         )
-    return parse(RunConfig, table)
+    return parse_merged(table, path, sets)
 
 
 def train(
