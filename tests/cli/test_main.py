@@ -48,6 +48,18 @@ def test_what_the_disk_refuses_is_one_line(
     assert run(capsys, "settings") == (2, "", "cerec: a/file: No space left on device\n")
 
 
+def test_an_interrupt_of_a_command_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    for where in ("cerec.cli.settings.to_table", "cerec.cli.app.set_threads"):
+        with monkeypatch.context() as patch:
+            patch.setattr(where, interrupted)
+            assert run(capsys, "settings") == (130, "", "cerec: stopped\n")
+
+
 @pytest.mark.parametrize("module", ["cerec", "cerec.cli.main"])
 def test_an_interrupt_while_importing_is_one_line(module: str) -> None:
     argv = [sys.executable, "-X", "importtime", "-m", module, "--version"]

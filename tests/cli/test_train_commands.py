@@ -208,6 +208,20 @@ def test_an_unfinished_training_is_kept_and_gone_on_with(
     assert cerec.open(tmp_path / "run").metrics == cerec.open(tmp_path / "whole").metrics
 
 
+@pytest.mark.parametrize("after", [True, False])
+def test_an_interrupt_outside_the_epochs_is_told(
+    after: bool, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    argv = ["train", str(world / "tables"), "--out", str(tmp_path / "run")]
+    argv += ["--config", str(world / "quick.toml"), "--set", "train.agent_epochs=0"]
+    where = "final_figures" if after else "_model"  # before the first one there is no checkpoint
+    monkeypatch.setattr(pipeline, where, lambda *_: signal.raise_signal(signal.SIGINT))
+    code, _, err = run(capsys, *argv)
+    assert code == 130
+    rest = "; go on with the same command and --resume" if after else ""
+    assert err.splitlines()[-1] == f"cerec: stopped{rest}"
+
+
 def test_settings_are_a_file_to_start_from(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "settings")
     assert code == 0

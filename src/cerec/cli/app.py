@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from cerec import __version__
 from cerec.cli.compare import compare
@@ -33,7 +34,24 @@ Start with [bold]cerec demo[/bold]: it generates a small world, trains, and expl
 Then: cerec train FOLDER --out RUN; cerec explain RUN --user U --item I; cerec serve RUN.
 """
 
+
+class Stopped(Exception):
+    """An interrupt of a command, in words of its own; typer leaves in silence at the usual one."""
+
+
+class Commands(TyperGroup):
+    """The commands, whose interrupts come out as `Stopped`."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interrupt:
+            raise Stopped(str(interrupt)) from interrupt
+
+
 app = typer.Typer(
+    cls=Commands,
     help=HELP,
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -107,8 +125,8 @@ def run(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         code = 2
-    except (KeyboardInterrupt, typer.Abort):
-        _say("stopped")
+    except (Stopped, KeyboardInterrupt, typer.Abort) as stop:
+        _say(f"stopped; {stop}" if str(stop) else "stopped")
         code = 130
     except SystemError as error:  # how an interrupt comes out of a kernel that is being loaded
         if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):

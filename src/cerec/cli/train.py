@@ -105,6 +105,7 @@ def train(
     """
     from cerec.data.load import load, parse_options
     from cerec.pipeline import train as fit
+    from cerec.training.checkpoint import find_checkpoint
 
     begun = begun_with(out_folder) if resume else None
     below = begun[0] if begun else None
@@ -132,15 +133,20 @@ def train(
             if not err.is_terminal and (row["phase"] == "agent" or settings.train.metric in row):
                 remark(f"{row['phase']} epoch {row['epoch']} of {total}: {figures(row)}")
 
-        run = fit(
-            dataset,
-            settings,
-            seed=seed or 0,
-            out=out_folder,
-            resume=resume,
-            force=force,
-            on_row=show,
-        )
+        try:
+            run = fit(
+                dataset,
+                settings,
+                seed=seed or 0,
+                out=out_folder,
+                resume=resume,
+                force=force,
+                on_row=show,
+            )
+        except KeyboardInterrupt:  # before the first epoch or after the last
+            if not find_checkpoint(out_folder / "checkpoint"):
+                raise
+            raise KeyboardInterrupt("go on with the same command and --resume") from None
     words = shlex.join(["cerec", "recommend", str(out_folder), "--user", run.data.users[0]])
     best = run.meta.get("best_epoch", -1)
     done = "saved" if epochs else "finished before:"
