@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -253,6 +254,18 @@ def test_users_for_a_new_item(trained: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(out) == [asdict(opened.new_item(pairs).place("u01"))]
     code, out, _ = run(capsys, "recommend", str(trained), *argv, "--user", "u01")
     assert "u01" in out
+
+
+def test_values_of_the_same_relation_are_suggested(trained: Path, capsys) -> None:
+    opened = cerec.open(trained)
+    pairs = {pair for item in opened.data.items for pair in opened.attributes(item)}
+    ids = {attribute for relation, attribute in pairs if relation == "genre"}
+    names = {opened.data.entities.name(opened.data.entities.row(a)) for a in ids}
+    for word in ("Nope", "amarinth", "Drma"):
+        code, _, err = run(capsys, "recommend", str(trained), "--new-item", f"genre={word}")
+        assert code == 2
+        assert err.startswith(f"cerec: unknown value of genre '{word}'; ")
+        assert set(re.findall(r"'([^']+)'", err)[1:]) <= names | ids
 
 
 def test_ids_with_commas_are_given_one_by_one(
