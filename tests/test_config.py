@@ -86,6 +86,15 @@ def test_a_mistake_in_a_file_is_told_with_its_line(tmp_path: Path, text: str, me
         read_settings(tmp_path / "run.toml")
 
 
+def test_the_mark_some_editors_begin_a_file_with_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text("[train]\nepochs = 5\n", encoding="utf-8-sig")
+    assert read_settings(path) == {"train": {"epochs": 5}}
+    path.write_text("[trian]\n", encoding="utf-8-sig")
+    with pytest.raises(ConfigError, match=r"run\.toml, line 1: unknown key 'trian'"):
+        read_settings(path)
+
+
 def test_rules_across_settings_are_checked_once_merged(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     path.write_text("[train]\nwarmup = 1\nepochs = 0\n[split]\ntrain = 0.8\n")

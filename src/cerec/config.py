@@ -98,13 +98,17 @@ def preset(name: str) -> dict[str, dict[str, Any]]:
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(_text(path))
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file; give a TOML file with --config") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read as text: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -116,7 +120,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     try:
         _check(RunConfig, table)
     except ConfigError as error:
-        line = _line_of(path.read_text(encoding="utf-8"), str(error))
+        line = _line_of(_text(path), str(error))
         raise ConfigError(f"{path}{f', line {line}' if line else ''}: {error}") from None
     return table
 
@@ -127,7 +131,7 @@ def parse_merged(table: Mapping[str, Any], path: Path | None, sets: Iterable[str
         return parse(RunConfig, table)
     except ConfigError as error:
         over = {text.partition("=")[0].strip() for text in sets}
-        line = path and _line_of(path.read_text(encoding="utf-8"), str(error), over)
+        line = path and _line_of(_text(path), str(error), over)
         raise ConfigError(f"{path}, line {line}: {error}" if line else str(error)) from None
 
 
