@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import signal
 import subprocess
 import sys
@@ -29,6 +30,22 @@ def test_help_starts_with_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert "cerec demo" in out
     assert len(out.splitlines()) <= 50
+
+
+@pytest.mark.parametrize("command", ["", "train", "explain", "data check", "compare"])
+def test_help_shows_values_as_usual(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    code, out, _ = run(capsys, *command.split(), "-h")
+    assert code == 0
+    options = out[out.index("Options") :]
+    assert not re.search(r"<(bool|str|int|float|path|list)", options)
+    assert re.search(r"--help +-h +Show this message", options)
+    if command == "train":
+        assert re.search(r"--set +TEXT +One setting", options)
+        assert re.search(r"--seed +INTEGER \[x>=0\] ", options)
+        assert re.search(r"--resume +Go on", options)
 
 
 def test_a_wrong_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
