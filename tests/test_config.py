@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cerec.config import RunConfig, apply_sets, parse, read_settings, read_toml, to_table, to_toml
+from cerec.config import (
+    RunConfig,
+    apply_sets,
+    parse,
+    parse_merged,
+    read_settings,
+    read_toml,
+    to_table,
+    to_toml,
+)
 from cerec.errors import ConfigError
 from cerec.recommend.config import RecommenderConfig
 from cerec.training.loop import TrainConfig
@@ -66,7 +75,7 @@ def test_unknown_key_names_the_near_match() -> None:
     [
         ("[train]\nepochs = 5\n[recommender]\nlerning_rate = 1\n", "line 4: unknown key"),
         ("[train]\nepochs = 'five'\n", "line 2: train.epochs must be a whole number"),
-        ("[train]\nwarmup = 1\nepochs = 0\n", "line 3: train.epochs must be at least 1"),
+        ("[split]\ntrain = 0.8\nvalid = 'x'\n", "line 3: split.valid must be a number"),
         ("[agnet]\n", "line 1: unknown key 'agnet'"),
         ("\nagent = 3\n", r"line 2: \[agent\] must be a table"),
     ],
@@ -75,6 +84,31 @@ def test_a_mistake_in_a_file_is_told_with_its_line(tmp_path: Path, text: str, me
     (tmp_path / "run.toml").write_text(text)
     with pytest.raises(ConfigError, match=rf"run\.toml, {message}"):
         read_settings(tmp_path / "run.toml")
+
+
+def test_the_mark_some_editors_begin_a_file_with_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text("[train]\nepochs = 5\n", encoding="utf-8-sig")
+    assert read_settings(path) == {"train": {"epochs": 5}}
+    path.write_text("[trian]\n", encoding="utf-8-sig")
+    with pytest.raises(ConfigError, match=r"run\.toml, line 1: unknown key 'trian'"):
+        read_settings(path)
+
+
+def test_rules_across_settings_are_checked_once_merged(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text("[train]\nwarmup = 1\nepochs = 0\n[split]\ntrain = 0.8\n")
+
+    def merged(*sets: str) -> RunConfig:
+        return parse_merged(apply_sets(read_settings(path), sets), path, sets)
+
+    with pytest.raises(ConfigError, match=r"run\.toml, line 3: train.epochs must be at least 1"):
+        merged("split.test=0.0")
+    with pytest.raises(ConfigError, match=r"run\.toml, line 5: split.train, split.valid and"):
+        merged("train.epochs=9")
+    with pytest.raises(ConfigError, match=r"^train.epochs must be at least 1, got -1"):
+        merged("train.epochs=-1", "split.test=0.0")
+    assert merged("split.test=0.0", "train.epochs=9").split.train == 0.8
 
 
 def test_wrong_types_are_told() -> None:

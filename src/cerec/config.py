@@ -6,7 +6,7 @@ import dataclasses
 import re
 import tomllib
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -28,6 +28,8 @@ from cerec.training.loop import TrainConfig
 from cerec.training.signals import SignalConfig
 
 T = TypeVar("T")
+Inner = Callable[[type[Any], Mapping[str, Any], str], Any]
+"""What is made of a table within a table."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,7 @@ def preset(name: str) -> dict[str, dict[str, Any]]:
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(_text(path))
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file; give a TOML file with --config") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -105,19 +107,39 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
 
 
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
+
+
 def read_settings(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file, checked; a mistake is told with its line."""
+    """The tables of a TOML file, keys and types checked; a mistake is told with its line.
+
+    A file may say a part of what goes together: `parse_merged` checks the rules.
+    """
     table = read_toml(path)
     try:
-        parse(RunConfig, table)
+        _check(RunConfig, table)
     except ConfigError as error:
-        line = _line_of(path.read_text(encoding="utf-8"), str(error))
+        line = _line_of(_text(path), str(error))
         raise ConfigError(f"{path}{f', line {line}' if line else ''}: {error}") from None
     return table
 
 
-def _line_of(text: str, message: str) -> int | None:
-    """The line of the setting that a message names, `section.key` or `'key' in [section]`."""
+def parse_merged(table: Mapping[str, Any], path: Path | None, sets: Iterable[str]) -> RunConfig:
+    """The settings of a file and of what went on top; a broken rule names the line of the file."""
+    try:
+        return parse(RunConfig, table)
+    except ConfigError as error:
+        over = {text.partition("=")[0].strip() for text in sets}
+        line = path and _line_of(_text(path), str(error), over)
+        raise ConfigError(f"{path}, line {line}: {error}" if line else str(error)) from None
+
+
+def _line_of(text: str, message: str, over: Collection[str] = ()) -> int | None:
+    """The line of the setting that a message names, `section.key` or `'key' in [section]`.
+
+    Settings in `over` are not looked for.
+    """
     section = ""
     for number, line in enumerate(text.splitlines(), start=1):
         if header := re.match(r"\s*\[\s*([\w-]+)\s*\]", line):
@@ -126,7 +148,14 @@ def _line_of(text: str, message: str) -> int | None:
                 return number
         elif pair := re.match(r"\s*([\w-]+)\s*=", line):
             key = pair[1]
-            said = [f"{section}.{key} ", f"{key!r} in [{section}]", f"[{key}] must"]
+            if f"{section}.{key}" in over:
+                continue
+            said = [
+                f"{section}.{key} ",
+                f"{section}.{key},",
+                f"{key!r} in [{section}]",
+                f"[{key}] must",
+            ]
             said.append(f"{key!r} at the top level")
             if any(words in f"{message} " for words in said):
                 return number
@@ -157,8 +186,17 @@ def _toml_value(text: str) -> Any:
 
 def parse(cls: type[T], table: Mapping[str, Any], where: str = "") -> T:
     """An instance of a config dataclass from a table; unknown keys are refused with a hint."""
+    return cls(**_values(cls, table, where, parse))
+
+
+def _check(cls: type[Any], table: Mapping[str, Any], where: str = "") -> None:
+    """Refuse what `parse` does but for the rules of the dataclasses, which may be of two keys."""
+    _values(cls, table, where, _check)
+
+
+def _values(cls: type[Any], table: Mapping[str, Any], where: str, inner: Inner) -> dict[str, Any]:
     hints = get_type_hints(cls)
-    known = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    known = [f.name for f in dataclasses.fields(cls)]
     values = {}
     for key, value in table.items():
         if key not in known:
@@ -166,25 +204,25 @@ def parse(cls: type[T], table: Mapping[str, Any], where: str = "") -> T:
             hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
             place = f"in [{where}]" if where else "at the top level"
             raise ConfigError(f"unknown key {key!r} {place}{hint}")
-        values[key] = _convert(hints[key], value, f"{where}.{key}" if where else key)
-    return cls(**values)
+        values[key] = _convert(hints[key], value, f"{where}.{key}" if where else key, inner)
+    return values
 
 
-def _convert(hint: Any, value: Any, where: str) -> Any:
+def _convert(hint: Any, value: Any, where: str, inner: Inner) -> Any:
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         if not isinstance(value, Mapping):
             raise ConfigError(f"[{where}] must be a table, got {value!r}")
-        return parse(hint, value, where)
+        return inner(hint, value, where)
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
         return one_of(where, value, args)
     if origin in (Union, types.UnionType):
-        inner = next(a for a in args if a is not type(None))
-        return None if value is None else _convert(inner, value, where)
+        some = next(a for a in args if a is not type(None))
+        return None if value is None else _convert(some, value, where, inner)
     if origin is tuple:
         if not isinstance(value, list | tuple):
             raise ConfigError(f"{where} must be a list, got {value!r}")
-        return tuple(_convert(args[0], v, where) for v in value)
+        return tuple(_convert(args[0], v, where, inner) for v in value)
     return _scalar(hint, value, where)
 
 

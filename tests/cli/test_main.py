@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import signal
 import subprocess
 import sys
@@ -31,6 +32,22 @@ def test_help_starts_with_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(out.splitlines()) <= 50
 
 
+@pytest.mark.parametrize("command", ["", "train", "explain", "data check", "compare"])
+def test_help_shows_values_as_usual(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    code, out, _ = run(capsys, *command.split(), "-h")
+    assert code == 0
+    options = out[out.index("Options") :]
+    assert not re.search(r"<(bool|str|int|float|path|list)", options)
+    assert re.search(r"--help +-h +Show this message", options)
+    if command == "train":
+        assert re.search(r"--set +TEXT +One setting", options)
+        assert re.search(r"--seed +INTEGER \[x>=0\] ", options)
+        assert re.search(r"--resume +Go on", options)
+
+
 def test_a_wrong_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "--hepl")
     assert code == 2
@@ -46,6 +63,18 @@ def test_what_the_disk_refuses_is_one_line(
 
     monkeypatch.setattr("cerec.cli.settings.to_table", full)
     assert run(capsys, "settings") == (2, "", "cerec: a/file: No space left on device\n")
+
+
+def test_an_interrupt_of_a_command_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    for where in ("cerec.cli.settings.to_table", "cerec.cli.app.set_threads"):
+        with monkeypatch.context() as patch:
+            patch.setattr(where, interrupted)
+            assert run(capsys, "settings") == (130, "", "cerec: stopped\n")
 
 
 @pytest.mark.parametrize("module", ["cerec", "cerec.cli.main"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -27,17 +28,20 @@ def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A run of a world where every film has one odd name, and the first user an odd id."""
+    return _trained(tmp_path_factory.mktemp("odd") / "run", FILM)
+
+
+def _trained(folder: Path, film: str) -> tuple[Path, str]:
     plain = make_world(SMALL, seed=1)
     data = Dataset(
         name="[red]odd",
         users=IdTable("user", [PERSON, *plain.users.ids[1:]]),
-        items=IdTable("item", plain.items.ids, dict.fromkeys(plain.items.ids, FILM)),
+        items=IdTable("item", plain.items.ids, dict.fromkeys(plain.items.ids, film)),
         entities=plain.entities,
         relations=plain.relations,
         interactions=plain.interactions,
         triples=plain.triples,
     )
-    folder = tmp_path_factory.mktemp("odd") / "run"
     first = cerec.train(data, QUICK, out=folder).recommend(PERSON, 1)[0]
     return folder, first.item
 
@@ -63,6 +67,25 @@ def test_odd_names_are_shown_as_they_are(
     assert PERSON in run(capsys, "recommend", str(folder), "--new-item", value, "-k", "99")[1]
     assert f"for {PERSON}" in run(capsys, "recommend", str(folder), *who)[1]
     assert "[red]odd" in run(capsys, "evaluate", str(folder), "-k", "5")[1]
+
+
+def test_names_do_not_steer_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    folder, item = _trained(tmp_path / "run", "Se\x1b[31mven\x9b2J\x7f\x00")
+    relation, attribute = cerec.open(folder).attributes(item)[0]
+    about = (str(folder), "--user", PERSON)
+    for argv in (
+        ("recommend", *about),
+        ("what-if", *about, "--item", item, "--remove", f"{relation}={attribute}"),
+        ("explain", *about, "--item", item),
+        ("explain", *about, "--item", "no\x1b[31mne"),
+    ):
+        _, out, err = run(capsys, *argv)
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", out + err), argv
+        assert "Se[31mven2J" in out or "unknown item" in err, argv
+        assert len({len(line) for line in out.splitlines() if line.startswith("│")}) <= 1
 
 
 def test_blanks_of_an_id_are_kept_in_messages(

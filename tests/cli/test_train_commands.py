@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import pytest
 import cerec
 from cerec import pipeline
 from cerec.cli import main as cli
+from cerec.cli.train import read_config
 from cerec.config import PRESETS, RunConfig, parse, to_toml
 from cerec.data.ids import IdTable
 from cerec.data.synthetic import make_world
@@ -87,6 +89,34 @@ def test_presets_are_trained_and_kept(name: str, world: Path, tmp_path: Path, ca
     assert (opened.config.signals.share, opened.config.train.epochs) == (0.25, 4)
     learned = [r for r in opened.history if r["phase"] == "recommender" and "reward" in r]
     assert [r["epoch"] for r in learned] == [2, 3, 4]  # the agent takes turns from the warm-up on
+
+
+def test_a_file_that_overrides_the_preset_says_so(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "full.toml"
+    path.write_text(run(capsys, "settings")[1])
+    names = ["recommender.model", "signals.negatives", "signals.counterfactuals", "signals.chooser"]
+    assert read_config(path, [], start="paper") == RunConfig()
+    err = capsys.readouterr().err
+    assert f"{path} overrides {', '.join(names)} of the preset paper; " in err
+    assert err.count("\n") == 1
+    sets = ["signals.chooser=agent", "signals.negatives=uniform"]
+    assert read_config(path, sets, model="climf", start="paper").signals.chooser == "agent"
+    assert "overrides signals.counterfactuals of the preset paper; " in capsys.readouterr().err
+    path.write_text(run(capsys, "settings", "--preset", "paper")[1])
+    assert read_config(path, [], start="paper") == parse(RunConfig, PRESETS["paper"])
+    assert read_config(path, []) == parse(RunConfig, PRESETS["paper"])
+    assert capsys.readouterr().err == ""
+    assert 'model = "climf"' in run(capsys, "settings", "recommender", "--preset", "paper")[1]
+    assert "did you mean paper?" in run(capsys, "settings", "--preset", "papers")[2]
+
+
+def test_a_file_may_say_a_part(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "d.toml"
+    path.write_text("[split]\ntrain = 0.8\n")
+    assert read_config(path, ["split.test=0.0"]).split.train == 0.8
+    code, _, err = run(capsys, "train", "demo", "--out", "no-run", "--config", str(path))
+    assert code == 2
+    assert err.startswith(f"cerec: {path}, line 2: split.train, split.valid and split.test must")
 
 
 def test_mistakes_are_one_line(
@@ -179,6 +209,20 @@ def test_an_unfinished_training_is_kept_and_gone_on_with(
     assert cerec.open(tmp_path / "run").metrics == cerec.open(tmp_path / "whole").metrics
 
 
+@pytest.mark.parametrize("after", [True, False])
+def test_an_interrupt_outside_the_epochs_is_told(
+    after: bool, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    argv = ["train", str(world / "tables"), "--out", str(tmp_path / "run")]
+    argv += ["--config", str(world / "quick.toml"), "--set", "train.agent_epochs=0"]
+    where = "final_figures" if after else "_model"  # before the first one there is no checkpoint
+    monkeypatch.setattr(pipeline, where, lambda *_: signal.raise_signal(signal.SIGINT))
+    code, _, err = run(capsys, *argv)
+    assert code == 130
+    rest = "; go on with the same command and --resume" if after else ""
+    assert err.splitlines()[-1] == f"cerec: stopped{rest}"
+
+
 def test_settings_are_a_file_to_start_from(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "settings")
     assert code == 0
@@ -210,6 +254,18 @@ def test_users_for_a_new_item(trained: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(out) == [asdict(opened.new_item(pairs).place("u01"))]
     code, out, _ = run(capsys, "recommend", str(trained), *argv, "--user", "u01")
     assert "u01" in out
+
+
+def test_values_of_the_same_relation_are_suggested(trained: Path, capsys) -> None:
+    opened = cerec.open(trained)
+    pairs = {pair for item in opened.data.items for pair in opened.attributes(item)}
+    ids = {attribute for relation, attribute in pairs if relation == "genre"}
+    names = {opened.data.entities.name(opened.data.entities.row(a)) for a in ids}
+    for word in ("Nope", "amarinth", "Drma"):
+        code, _, err = run(capsys, "recommend", str(trained), "--new-item", f"genre={word}")
+        assert code == 2
+        assert err.startswith(f"cerec: unknown value of genre '{word}'; ")
+        assert set(re.findall(r"'([^']+)'", err)[1:]) <= names | ids
 
 
 def test_ids_with_commas_are_given_one_by_one(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from cerec import __version__
 from cerec.cli.compare import compare
@@ -32,13 +33,31 @@ HELP = """Counterfactual explanations for recommender systems: verified, smalles
 Start with [bold]cerec demo[/bold]: it generates a small world, trains, and explains a list.
 Then: cerec train FOLDER --out RUN; cerec explain RUN --user U --item I; cerec serve RUN.
 """
+HELP_NAMES = ["-h", "--help"]
+
+
+class Stopped(Exception):
+    """An interrupt of a command, in words of its own; typer leaves in silence at the usual one."""
+
+
+class Commands(TyperGroup):
+    """The commands, whose interrupts come out as `Stopped`."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interrupt:
+            raise Stopped(str(interrupt)) from interrupt
+
 
 app = typer.Typer(
+    cls=Commands,
     help=HELP,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP_NAMES},
 )
 
 
@@ -83,10 +102,25 @@ def _given(error: Exception) -> str:
     return f", got {found()[0]['input']!r}" if found else ""
 
 
+_SHOWN = {"str": "TEXT", "list[str]": "TEXT", "int": "INTEGER", "float": "FLOAT", "path": "PATH"}
+
+
+def _usual(command: Any) -> Any:
+    """The command, its --help with the usual words for values, and none behind a flag."""
+    context = command.context_class(command, help_option_names=HELP_NAMES)
+    for param in command.get_params(context):
+        if param.param_type_name == "option" and param.metavar is None:
+            kind = getattr(param, "display_type", lambda _: "")(context)  # typer's of late: <str>
+            param.metavar = "" if kind == "<bool>" else _SHOWN.get(kind[1:-1].split(" ")[0])
+    for part in getattr(command, "commands", {}).values():
+        _usual(part)
+    return command
+
+
 def run(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     try:
-        code = typer.main.get_command(app).main(
+        code = _usual(typer.main.get_command(app)).main(
             args=None if argv is None else list(argv), prog_name="cerec", standalone_mode=False
         )
     except CerecError as error:
@@ -107,8 +141,8 @@ def run(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         code = 2
-    except (KeyboardInterrupt, typer.Abort):
-        _say("stopped")
+    except (Stopped, KeyboardInterrupt, typer.Abort) as stop:
+        _say(f"stopped; {stop}" if str(stop) else "stopped")
         code = 130
     except SystemError as error:  # how an interrupt comes out of a kernel that is being loaded
         if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):

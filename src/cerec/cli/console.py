@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -18,12 +19,30 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.segment import Segment
 from rich.table import Column
 
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class TextConsole(Console):
+    """A console where names cannot steer the terminal: their control characters are left out."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """The pieces that a renderable is written in; what rich itself controls stays."""
+        for piece in super().render(renderable, options):
+            if piece.control is None and _CONTROLS.search(piece.text):
+                yield Segment(_CONTROLS.sub("", piece.text), piece.style)  # they had no width
+            else:
+                yield piece
+
+
 # Names of items may hold [brackets] and :colons:, which are nothing but text here.
-out = Console(soft_wrap=False, highlight=False, markup=False, emoji=False)
+out = TextConsole(soft_wrap=False, highlight=False, markup=False, emoji=False)
 """Results for people."""
-err = Console(stderr=True, highlight=False, markup=False, emoji=False)
+err = TextConsole(stderr=True, highlight=False, markup=False, emoji=False)
 """Progress and remarks; silent where stderr is not a terminal, except for `remark`."""
 
 

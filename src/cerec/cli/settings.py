@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 
 from cerec.cli.console import out
-from cerec.config import RunConfig, literal, to_table
+from cerec.config import PRESETS, RunConfig, literal, parse, preset, to_table
 from cerec.errors import ConfigError, near_matches
 from cerec.recommend.compared.registry import SYSTEMS
 
@@ -19,14 +19,17 @@ def settings(
     section: Annotated[
         str | None, typer.Argument(help="One table, e.g. agent, or a compared system, e.g. kgat.")
     ] = None,
+    start: Annotated[
+        str | None, typer.Option("--preset", help=f"With those of a preset: {', '.join(PRESETS)}.")
+    ] = None,
 ) -> None:
     """Print every setting with its meaning and default, as TOML.
 
     Example: cerec settings > run.toml, then: cerec train demo --out runs/demo --config run.toml
     """
-    tables = {name: value for name, value in sections().items() if value is not None}
+    known = sections(start)
+    tables = {name: value for name, value in known.items() if value is not None}
     if section is not None:
-        known = sections()
         if section not in known:
             near = near_matches(section, known, most=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
@@ -35,9 +38,9 @@ def settings(
     out.file.write("\n".join(block for name, c in tables.items() for block in text(name, c)) + "\n")
 
 
-def sections() -> dict[str, Any]:
+def sections(start: str | None = None) -> dict[str, Any]:
     """The tables of a run's settings; None for compared systems, which are off by default."""
-    config = RunConfig()
+    config = parse(RunConfig, preset(start) if start is not None else {})
     return {name: getattr(config, name) for name in RunConfig.__dataclass_fields__}
 
 

@@ -18,6 +18,7 @@ from cerec.config import (
     RunConfig,
     apply_sets,
     parse,
+    parse_merged,
     preset,
     read_settings,
     to_table,
@@ -37,7 +38,9 @@ def read_config(
 ) -> RunConfig:
     """`below`, on top of it a preset (`start`), a file, `model` and `--set`, in this order."""
     table: dict[str, Any] = to_table(below) if below else {}
-    for part in (preset(start) if start else {}, read_settings(path) if path else {}):
+    named_start = preset(start) if start is not None else {}
+    given = read_settings(path) if path else {}
+    for part in (named_start, given):
         for section, values in part.items():
             table[section] = {**table.get(section, {}), **values}
     known = (*MODELS, *SYSTEMS)
@@ -52,7 +55,18 @@ def read_config(
     other = [name for name in table if name in SYSTEMS and model not in (None, name)]
     if other:
         raise ConfigError(f"--model {model} and the table [{other[0]}] name two models")
-    return parse(RunConfig, table)
+    over = [
+        f"{section}.{key}"
+        for section, values in named_start.items()
+        for key, value in values.items()
+        if value != table[section][key] == given.get(section, {}).get(key)
+    ]
+    if over:
+        remark(
+            f"{path} overrides {', '.join(over)} of the preset {start}; "
+            f"cerec settings --preset {start} prints a file that does not"
+        )
+    return parse_merged(table, path, sets)
 
 
 def train(
@@ -91,6 +105,7 @@ def train(
     """
     from cerec.data.load import load, parse_options
     from cerec.pipeline import train as fit
+    from cerec.training.checkpoint import find_checkpoint
 
     begun = begun_with(out_folder) if resume else None
     below = begun[0] if begun else None
@@ -118,15 +133,20 @@ def train(
             if not err.is_terminal and (row["phase"] == "agent" or settings.train.metric in row):
                 remark(f"{row['phase']} epoch {row['epoch']} of {total}: {figures(row)}")
 
-        run = fit(
-            dataset,
-            settings,
-            seed=seed or 0,
-            out=out_folder,
-            resume=resume,
-            force=force,
-            on_row=show,
-        )
+        try:
+            run = fit(
+                dataset,
+                settings,
+                seed=seed or 0,
+                out=out_folder,
+                resume=resume,
+                force=force,
+                on_row=show,
+            )
+        except KeyboardInterrupt:  # before the first epoch or after the last
+            if not find_checkpoint(out_folder / "checkpoint"):
+                raise
+            raise KeyboardInterrupt("go on with the same command and --resume") from None
     words = shlex.join(["cerec", "recommend", str(out_folder), "--user", run.data.users[0]])
     best = run.meta.get("best_epoch", -1)
     done = "saved" if epochs else "finished before:"

@@ -33,14 +33,19 @@ def row_of(table: IdTable, value: object) -> int:
 
 
 def value_row(data: Dataset, facts: Facts, relation: object, attribute: object) -> int:
-    """The row of a value of the vocabulary."""
-    r, a = row_of(data.relations, relation), row_of(data.entities, attribute)
+    """The row of a value of the vocabulary; near matches are of the same relation."""
+    r = row_of(data.relations, relation)
+    try:
+        a = row_of(data.entities, attribute)
+    except UnknownIdError:
+        a = -1
     start, end = np.searchsorted(facts.relation, [r, r + 1])
     at = int(start + np.searchsorted(facts.attribute[start:end], a))
     if at < end and facts.attribute[at] == a:
         return at
-    some = [data.entities.name(int(x)) for x in facts.attribute[start:end]]
-    raise UnknownIdError(f"value of {data.relations.name(r)}", str(attribute), some)
+    rows = facts.attribute[start:end].tolist()
+    some = dict.fromkeys([*map(data.entities.name, rows), *(data.entities[x] for x in rows)])
+    raise UnknownIdError(f"value of {data.relations.name(r)}", str(attribute), some) from None
 
 
 def value_rows(data: Dataset, facts: Facts, pairs: Iterable[Pair]) -> NDArray[np.int32]:

@@ -11,14 +11,14 @@ from cerec.files import replacing
 
 
 def write_history(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """History rows as CSV; a figure a row lacks is left empty."""
+    """History rows as CSV; a figure a row lacks, or that is no number, is left empty."""
     first = ("phase", "epoch", "seconds")
     found = dict.fromkeys(name for row in rows for name in row)
     columns = [*(n for n in first if n in found), *(n for n in found if n not in first)]
     with replacing(path) as target, target.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns, restval="")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({k: v for k, v in row.items() if v == v} for row in rows)  # nan is not
 
 
 def read_history(path: Path) -> list[dict[str, Any]]:
