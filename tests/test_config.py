@@ -181,3 +181,20 @@ def test_toml_round_trip(inner: Inner) -> None:
     outer = Outer(sampler=inner)
     assert parse(Outer, tomllib.loads(to_toml(outer))) == outer
     assert parse(Outer, to_table(outer)) == outer
+
+
+def test_settings_from_python_as_on_the_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text("[train]\nepochs = 7\n[split]\ntrain = 0.8\n", encoding="utf-8")
+    made = RunConfig.of({"split": {"test": 0.0}}, preset="paper", file=file)
+    assert made.recommender.model == "climf"
+    assert (made.train.epochs, made.split.train, made.split.test) == (7, 0.8, 0.0)
+    assert RunConfig.of() == RunConfig()
+    with pytest.raises(ConfigError, match=f"{file}, line 4: split.train, split.valid"):
+        RunConfig.of(file=str(file))
+    with pytest.raises(ConfigError, match="did you mean paper"):
+        RunConfig.of(preset="papr")
+    with pytest.raises(ConfigError, match="train must be a table of settings, got 5"):
+        RunConfig.of({"train": 5})  # type: ignore[dict-item]
+    with pytest.raises(ConfigError, match="did you mean 'epochs'"):
+        RunConfig.of({"train": {"epoch": 5}})

@@ -63,6 +63,24 @@ class RunConfig:
                     f"{name} must be of {kinds[0].__name__}, got {getattr(self, name)!r:.60}"
                 )
 
+    @staticmethod
+    def of(
+        tables: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        preset: str | None = None,
+        file: str | Path | None = None,
+    ) -> RunConfig:
+        """A preset, on top of it a TOML file, on top of that tables such as
+        `{"train": {"epochs": 50}}`: what `--preset`, `--config` and `--set` are on the command
+        line.
+        """
+        path = None if file is None else Path(file)
+        start = {} if preset is None else preset_tables(preset)
+        given = read_settings(path) if path else {}
+        on_top = merged(tables or {})
+        names = [f"{section}.{key}" for section, values in on_top.items() for key in values]
+        return parse_merged(merged(start, given, on_top), path, names)
+
     @property
     def system(self) -> tuple[str, Any] | None:
         """Name and settings of the compared system to train; None for `recommender`."""
@@ -87,12 +105,23 @@ its loss (eq. 4) and the counterfactual item as the negative. Without a preset, 
 chosen by uniform walks."""
 
 
-def preset(name: str) -> dict[str, dict[str, Any]]:
+def preset_tables(name: str) -> dict[str, dict[str, Any]]:
     """A copy of the settings of a preset."""
     if name not in PRESETS:
         hint = near_matches(name, PRESETS, most=1) or list(PRESETS)
         raise ConfigError(f"unknown preset {name!r}; did you mean {' or '.join(hint)}?")
     return {section: dict(values) for section, values in PRESETS[name].items()}
+
+
+def merged(*parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Tables of settings, the later over the earlier."""
+    out: dict[str, Any] = {}
+    for part in parts:
+        for section, values in part.items():
+            if not isinstance(values, Mapping):
+                raise ConfigError(f"{section} must be a table of settings, got {values!r:.60}")
+            out[section] = {**out.get(section, {}), **values}
+    return out
 
 
 def read_toml(path: Path) -> dict[str, Any]:

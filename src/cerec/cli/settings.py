@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 
 from cerec.cli.console import out
-from cerec.config import PRESETS, RunConfig, literal, parse, preset, to_table
+from cerec.config import PRESETS, RunConfig, literal, parse, preset_tables, to_table
 from cerec.errors import ConfigError, near_matches
 from cerec.recommend.compared.registry import SYSTEMS
 
@@ -40,7 +40,7 @@ def settings(
 
 def sections(start: str | None = None) -> dict[str, Any]:
     """The tables of a run's settings; None for compared systems, which are off by default."""
-    config = parse(RunConfig, preset(start) if start is not None else {})
+    config = parse(RunConfig, preset_tables(start) if start is not None else {})
     return {name: getattr(config, name) for name in RunConfig.__dataclass_fields__}
 
 

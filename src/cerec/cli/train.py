@@ -17,9 +17,10 @@ from cerec.config import (
     PRESETS,
     RunConfig,
     apply_sets,
+    merged,
     parse,
     parse_merged,
-    preset,
+    preset_tables,
     read_settings,
     to_table,
 )
@@ -37,12 +38,9 @@ def read_config(
     below: RunConfig | None = None,
 ) -> RunConfig:
     """`below`, on top of it a preset (`start`), a file, `model` and `--set`, in this order."""
-    table: dict[str, Any] = to_table(below) if below else {}
-    named_start = preset(start) if start is not None else {}
+    named_start = preset_tables(start) if start is not None else {}
     given = read_settings(path) if path else {}
-    for part in (named_start, given):
-        for section, values in part.items():
-            table[section] = {**table.get(section, {}), **values}
+    table = merged(to_table(below) if below else {}, named_start, given)
     known = (*MODELS, *SYSTEMS)
     if model is not None and model not in known:
         hint = near_matches(model, known, most=1) or known
