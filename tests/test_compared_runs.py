@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from cerec.cli.train import read_config
-from cerec.config import RunConfig, parse, to_toml
+from cerec.config import RunConfig, to_toml
 from cerec.data.synthetic import WorldConfig, make_world
 from cerec.errors import ConfigError
+from cerec.parsing import parse
 from cerec.pipeline import train
 from cerec.recommend.compared.registry import SYSTEMS
 from cerec.run import open_run

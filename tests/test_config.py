@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from cerec.config import (
     RunConfig,
     apply_sets,
-    parse,
     parse_merged,
     read_settings,
     read_toml,
@@ -21,6 +20,7 @@ from cerec.config import (
     to_toml,
 )
 from cerec.errors import ConfigError
+from cerec.parsing import parse
 from cerec.recommend.config import RecommenderConfig
 from cerec.training.loop import TrainConfig
 from cerec.training.signals import SignalConfig

@@ -16,7 +16,7 @@ import torch
 
 import cerec
 from cerec.agent.config import AgentConfig
-from cerec.config import PRESETS, RunConfig, parse
+from cerec.config import PRESETS, RunConfig
 from cerec.data.dataset import Triples
 from cerec.data.restrict import restrict
 from cerec.data.synthetic import WorldConfig, make_world
@@ -26,6 +26,7 @@ from cerec.files import read_arrays, write_arrays
 from cerec.graph.encoders import EncoderConfig
 from cerec.graph.facts import Facts
 from cerec.idle import idle
+from cerec.parsing import parse
 from cerec.pipeline import evaluate_run
 from cerec.recommend.compared.neumf import NeuMFConfig
 from cerec.recommend.config import RecommenderConfig

@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import re
 import tomllib
-import types
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from cerec.agent.config import AgentConfig
 from cerec.data.filters import FilterConfig
 from cerec.data.split import SplitConfig
-from cerec.errors import ConfigError, finite, near_matches, one_of
+from cerec.errors import ConfigError, near_matches
 from cerec.graph.encoders import EncoderConfig
+from cerec.parsing import check, parse
 from cerec.recommend.compared.cadsi import CaDSIConfig
 from cerec.recommend.compared.kgat import KGATConfig
 from cerec.recommend.compared.kgpolicy_sampler import KGPolicyConfig
@@ -26,10 +26,6 @@ from cerec.recommend.compared.registry import SYSTEMS
 from cerec.recommend.config import RecommenderConfig
 from cerec.training.loop import TrainConfig
 from cerec.training.signals import SignalConfig
-
-T = TypeVar("T")
-Inner = Callable[[type[Any], Mapping[str, Any], str], Any]
-"""What is made of a table within a table."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +143,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     """
     table = read_toml(path)
     try:
-        _check(RunConfig, table)
+        check(RunConfig, table)
     except ConfigError as error:
         line = _line_of(_text(path), str(error))
         raise ConfigError(f"{path}{f', line {line}' if line else ''}: {error}") from None
@@ -211,62 +207,6 @@ def _toml_value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text  # a bare word is a string
-
-
-def parse(cls: type[T], table: Mapping[str, Any], where: str = "") -> T:
-    """An instance of a config dataclass from a table; unknown keys are refused with a hint."""
-    return cls(**_values(cls, table, where, parse))
-
-
-def _check(cls: type[Any], table: Mapping[str, Any], where: str = "") -> None:
-    """Refuse what `parse` does but for the rules of the dataclasses, which may be of two keys."""
-    _values(cls, table, where, _check)
-
-
-def _values(cls: type[Any], table: Mapping[str, Any], where: str, inner: Inner) -> dict[str, Any]:
-    hints = get_type_hints(cls)
-    known = [f.name for f in dataclasses.fields(cls)]
-    values = {}
-    for key, value in table.items():
-        if key not in known:
-            near = near_matches(key, known, most=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
-            place = f"in [{where}]" if where else "at the top level"
-            raise ConfigError(f"unknown key {key!r} {place}{hint}")
-        values[key] = _convert(hints[key], value, f"{where}.{key}" if where else key, inner)
-    return values
-
-
-def _convert(hint: Any, value: Any, where: str, inner: Inner) -> Any:
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        if not isinstance(value, Mapping):
-            raise ConfigError(f"[{where}] must be a table, got {value!r}")
-        return inner(hint, value, where)
-    origin, args = get_origin(hint), get_args(hint)
-    if origin is Literal:
-        return one_of(where, value, args)
-    if origin in (Union, types.UnionType):
-        some = next(a for a in args if a is not type(None))
-        return None if value is None else _convert(some, value, where, inner)
-    if origin is tuple:
-        if not isinstance(value, list | tuple):
-            raise ConfigError(f"{where} must be a list, got {value!r}")
-        return tuple(_convert(args[0], v, where, inner) for v in value)
-    return _scalar(hint, value, where)
-
-
-def _scalar(hint: Any, value: Any, where: str) -> Any:
-    whole = hint is float and isinstance(value, int) and not isinstance(value, bool)
-    if not (whole or isinstance(value, hint)) or (isinstance(value, bool) and hint is not bool):
-        raise ConfigError(f"{where} must be {_kind(hint)}, got {value!r}")
-    if hint is float and not finite(value):
-        raise ConfigError(f"{where} must be a finite number, got {value!r:.60}")
-    return float(value) if whole else value
-
-
-def _kind(hint: Any) -> str:
-    kinds = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
-    return kinds.get(hint, str(hint))
 
 
 def differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,11 +135,9 @@ def _learn(data: Dataset, parts: Split, asked: _Asked, folder: Path | None, *, r
         trainer.resume()
     board = _board(folder, trainer) if folder and config.train.tensorboard else None
     earlier = sum(float(row["seconds"]) for row in trainer.progress.history)
-    with _telling_divergence(config):
+    with _telling_divergence(config), closing(board) if board else nullcontext():
         finished = trainer.run()
         scorer = for_newcomers(model.scorer(), parts.train)
-    if board is not None:
-        board.close()
     scorer = with_effects(scorer, facts, seed=seed)
     run = Run(
         data,

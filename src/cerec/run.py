@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.agent.beam import BeamProposer
-from cerec.config import RunConfig, parse, read_toml, to_toml
+from cerec.config import RunConfig, read_toml, to_toml
 from cerec.data.dataset import Dataset
 from cerec.data.split import Split
 from cerec.data.store import read_dataset, write_dataset
@@ -24,6 +24,7 @@ from cerec.files import copy_of, read_arrays, replacing, write_arrays, write_jso
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.newitem import NewItem
+from cerec.parsing import parse
 from cerec.recommend.exact import exact_lists
 from cerec.recommend.newitem import add_item
 from cerec.recommend.scorer import Scorer, rank_of, top_k

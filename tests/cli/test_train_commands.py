@@ -21,12 +21,13 @@ import cerec
 from cerec import pipeline
 from cerec.cli import main as cli
 from cerec.cli.train import read_config
-from cerec.config import PRESETS, RunConfig, parse, to_toml
+from cerec.config import PRESETS, RunConfig, to_toml
 from cerec.data.ids import IdTable
 from cerec.data.synthetic import make_world
 from cerec.data.writer import write
 from cerec.errors import ConfigError
 from cerec.files import write_json
+from cerec.parsing import parse
 from cerec.training.checkpoint import Checkpoint, write_checkpoint
 from cerec.training.loop import TrainConfig
 from worlds import QUICK, SMALL
@@ -216,7 +217,7 @@ def test_an_interrupt_outside_the_epochs_is_told(
     argv = ["train", str(world / "tables"), "--out", str(tmp_path / "run")]
     argv += ["--config", str(world / "quick.toml"), "--set", "train.agent_epochs=0"]
     where = "final_figures" if after else "_model"  # before the first one there is no checkpoint
-    monkeypatch.setattr(pipeline, where, lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(pipeline, where, lambda *_, **__: signal.raise_signal(signal.SIGINT))
     code, _, err = run(capsys, *argv)
     assert code == 130
     rest = "; go on with the same command and --resume" if after else ""

@@ -8,10 +8,11 @@ from recommend_worlds import facts, ragged
 from scipy.stats import rankdata
 
 import cerec
-from cerec.config import RunConfig, parse
+from cerec.config import RunConfig
 from cerec.data.restrict import restrict
 from cerec.data.synthetic import WorldConfig, make_world
 from cerec.errors import ConfigError, QuestionError, UnknownIdError
+from cerec.parsing import parse
 from cerec.recommend.exact import exact_ranks
 from cerec.recommend.newitem import add_item
 from cerec.recommend.scorer import Scorer

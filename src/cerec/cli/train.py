@@ -18,13 +18,13 @@ from cerec.config import (
     RunConfig,
     apply_sets,
     merged,
-    parse,
     parse_merged,
     preset_tables,
     read_settings,
     to_table,
 )
 from cerec.errors import ConfigError, near_matches
+from cerec.parsing import parse
 from cerec.recommend.compared.registry import SYSTEMS
 from cerec.recommend.config import MODELS
 from cerec.run import Run

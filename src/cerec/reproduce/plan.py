@@ -34,8 +34,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cerec.config import RunConfig, parse, read_toml
+from cerec.config import RunConfig, read_toml
 from cerec.errors import ConfigError, near_matches
+from cerec.parsing import parse
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
 """The experiments of the paper, which come with the package."""

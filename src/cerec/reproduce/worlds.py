@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cerec.config import parse
 from cerec.data.dataset import Dataset
 from cerec.data.filters import apply
 from cerec.data.load import load
 from cerec.data.split import split, with_parts
 from cerec.data.synthetic import WorldConfig, make_world
 from cerec.errors import ConfigError, DataError
+from cerec.parsing import parse
 from cerec.reproduce.plan import Cell, SetSpec
 
 SPLIT_SEED = 0
