@@ -343,6 +343,11 @@ def test_a_checkpoint_of_another_training_is_not_gone_on_from(tmp_path: Path) ->
         cerec.train(data, often, seed=2, out=tmp_path / "2", resume=True)
 
 
+def test_nothing_is_resumed_without_a_folder() -> None:
+    with pytest.raises(ConfigError, match="name its folder, out="):
+        cerec.train(make_world(SMALL, seed=1), QUICK, resume=True)
+
+
 def test_test_is_looked_at_only_when_the_training_has_ended(tmp_path: Path) -> None:
     data = make_world(SMALL, seed=1)
 

@@ -69,6 +69,8 @@ def train(
     config = config or RunConfig()
     seed = checked("train", data, config, seed)
     _refuse_strange(config, out, on_row)
+    if resume and out is None:
+        raise ConfigError("resume=True goes on from a checkpoint; name its folder, out=")
     started = time.perf_counter()
     begun = {"data": data.fingerprint, "config": to_toml(config), "seed": seed}
     if negatives is not None:

@@ -2,9 +2,9 @@
 
 Many small torch calls on two OpenMP threads of a busy machine can cost a hundred times more
 than on one, so torch runs on one thread unless a caller asks for more; the numba kernels,
-which are few and large, use all cores. So does BLAS, the products of NumPy and SciPy: how it
-shares a product shows in the last bits. Large products are shared by us, in blocks that are the
-same for any number of threads (`recommend.topk.over_blocks`).
+which are few and large, use all cores. BLAS, which makes the products of NumPy and SciPy, runs on
+one thread too: how it shares a product shows in the last bits. Large products are shared here, in
+blocks that are the same for any number of threads (`recommend.topk.over_blocks`).
 """
 
 from __future__ import annotations
