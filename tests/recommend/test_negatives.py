@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from recommend_worlds import facts, ragged, random_world
 
 from cerec.errors import ConfigError
+from cerec.recommend.asking import drawn
 from cerec.recommend.base import Context
 from cerec.recommend.negatives import DNS, Mixture, Uniform, Walk
 from cerec.recommend.swaps import RandomSwaps
@@ -105,11 +106,28 @@ def test_mixture_keeps_its_shares() -> None:
             return np.full(len(user), self.item, np.int32)
 
     mixed = Mixture([(3, Always(1)), (1, Always(2))])
-    drawn = mixed.draw(
+    found = mixed.draw(
         np.zeros(8000, np.int32), np.zeros(8000, np.int32), at, np.random.default_rng(0)
     )
     assert mixed.list_length == 7
-    assert (drawn == 1).mean() == pytest.approx(0.75, abs=0.02)
+    assert (found == 1).mean() == pytest.approx(0.75, abs=0.02)
+
+
+def test_an_own_sampler_that_gives_what_a_user_knows_is_refused() -> None:
+    at = context()
+    user = np.zeros(3, np.int32)
+    known = at.known.row(0)[0]
+
+    class Known:
+        list_length = 0
+
+        def draw(self, user, item, context, rng):
+            return np.array([-1, -1, known], np.int32)
+
+    words = f"Known.draw gave item row {known} as a negative of user row 0, who has it in train"
+    for sampler in (Known(), Mixture([(1, Known())])):
+        with pytest.raises(ConfigError, match=words):
+            drawn(sampler, user, user, at, np.random.default_rng(0))
 
 
 def test_senseless_settings_are_refused() -> None:

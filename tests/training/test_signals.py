@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cerec.graph.facts import Facts
+from cerec.ragged import Ragged
+from cerec.recommend.base import Context
 from cerec.recommend.negatives import DNS, Mixture, Uniform, Walk
 from cerec.recommend.swaps import RandomSwaps
 from cerec.training.signals import SignalConfig, plain, signals
@@ -67,7 +70,11 @@ def test_a_quarter_of_the_drawn_items_are_the_agents() -> None:
     config = SignalConfig(counterfactuals="mixture", chooser="agent", share=0.25)
     found, _ = signals(config, Agent(), ORDINARY)  # type: ignore[arg-type]
     rows = np.zeros(4000, np.int32)
-    drawn = found.draw(rows, rows, None, np.random.default_rng(0))  # type: ignore[arg-type]
+    nothing = Ragged.from_pairs(rows[:0], rows[:0], 3)  # three users and items, nothing known
+    facts = Facts(rows[:0], rows[:0], nothing, Ragged.from_pairs(rows[:0], rows[:0], 0))
+    vectors = np.zeros((3, 1), np.float32)
+    context = Context(nothing, facts, vectors, vectors, np.zeros((3, 0), np.int32))
+    drawn = found.draw(rows, rows, context, np.random.default_rng(0))
     assert drawn.mean() == pytest.approx(0.25, abs=0.03)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.errors import ConfigError
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler
+from cerec.recommend.draws import holds
 
 
 def list_length(*samplers: NegativeSampler | SwapSampler | None) -> int:
@@ -48,9 +50,31 @@ def _takes_four(draw: object) -> bool:
 def drawn(
     sampler: NegativeSampler, user: Rows, item: Rows, context: Context, rng: np.random.Generator
 ) -> Rows:
-    """`sampler.draw`, refused where it is not one item row, or -1, per pair."""
+    """`sampler.draw`, refused where it is not one item row, or -1, per pair.
+
+    Somebody's own sampler is refused too where it gives an item the user knows.
+    """
     found = sampler.draw(user, item, context, rng)
-    return _checked(found, len(user), len(context.facts.of_item), sampler, "item")
+    rows = _checked(found, len(user), len(context.facts.of_item), sampler, "item")
+    if not type(sampler).__module__.startswith("cerec."):
+        at = _first_known(user, rows, context.known.indptr, context.known.indices)
+        if at >= 0:
+            raise ConfigError(
+                f"{type(sampler).__name__}.draw gave item row {rows[at]} as a negative of user row "
+                f"{user[at]}, who has it in train; give another, or -1 for none"
+            )
+    return rows
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def _first_known(
+    user: Rows, item: Rows, indptr: NDArray[np.int64], indices: NDArray[np.int32]
+) -> int:
+    """The first pair whose item the user knows; -1 when there is none."""
+    for p in range(len(user)):
+        if item[p] >= 0 and holds(indptr, indices, user[p], item[p]):
+            return p
+    return -1
 
 
 def changed(

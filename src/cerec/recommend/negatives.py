@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.errors import ConfigError
+from cerec.recommend.asking import drawn
 from cerec.recommend.base import Context, NegativeSampler, Rows
 from cerec.recommend.draws import TRIES, fresh_state, holds, unknown_item, walk
 
@@ -111,7 +112,7 @@ class Mixture:
         for n, sampler in enumerate(self._samplers):
             mine = np.flatnonzero(which == n)
             if len(mine):
-                out[mine] = sampler.draw(user[mine], item[mine], context, rng)
+                out[mine] = drawn(sampler, user[mine], item[mine], context, rng)
         return out
 
 
