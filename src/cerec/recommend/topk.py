@@ -21,7 +21,7 @@ from cerec.threads import blas_threads, kernel_threads
 
 T = TypeVar("T")
 _WIDTH = 32  # items of a group, whose largest score is looked at first
-_BLOCK_BYTES = 8 << 20  # scores held at once by a thread
+_BLOCK_BYTES = 16 << 20  # scores held at once by a thread
 
 
 def top_k_all(user: Vectors, item: Vectors, known: Ragged, k: int) -> Rows:
