@@ -157,7 +157,9 @@ def test_a_sampler_of_ones_own_takes_the_place_of_ordinary_negatives(tmp_path: P
 
         def draw(self, user, item, context, rng):
             self.asked += len(user)
-            return np.full(len(user), len(context.item) - 1, np.int32)
+            last = len(context.item) - 1
+            known = [last in context.known.row(u) for u in user]
+            return np.where(known, -1, last).astype(np.int32)
 
     data, mine = make_world(SMALL, seed=1), Last()
     run = cerec.train(data, QUICK, out=tmp_path / "run", negatives=mine)
