@@ -54,9 +54,9 @@ def run_cell(
         "known": method.known,
         "like": method.like,
     }
-    if not tune(world, name, method, cell, cache, deadline):
-        return
     fit = SETS[world.name].fit_of(method)
+    if fit is None or not tune(world, name, method, cell, cache, deadline):
+        return
     setting = setting_of(RESULTS / world.name / f"{slug(method.like or name)}.json")
     setting["patience"] = fit.patience * fit.every
     runs = [run for run in cell["runs"] if setting.items() <= run.items()]
@@ -187,10 +187,7 @@ def main() -> None:
                 run_line(world, line, again=args.again)
         for seeds in sorted({1, args.seeds}):  # one seed of everything first
             for row in args.methods:
-                method = METHODS[row]
-                if method.short and SETS[name].brief is None:
-                    continue  # no row of this set is learned more briefly than others
-                run_cell(world, row, method, seeds, args.cache, deadline, again=args.again)
+                run_cell(world, row, METHODS[row], seeds, args.cache, deadline, again=args.again)
     helps_table.write(RESULTS, DEFAULT, [*LINES, *METHODS], HEAD)
 
 

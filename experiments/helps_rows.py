@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -36,8 +37,9 @@ class Method:
     """Epochs with uniform negatives alone before the rest: the paper's initialisation."""
     like: str = ""
     """The row whose learning rate and l2 this one takes over; empty: it is tuned itself."""
-    short: bool = False
-    """Learned as briefly as slow rows, to be compared with them."""
+    length: Literal["usual", "brief", "long"] = "usual"
+    """How long its models learn: as others of the set, as briefly as its slow rows, or until they
+    no longer rise (`Set.brief`, `Set.long`; a set without it has no such row)."""
 
     @property
     def slow(self) -> bool:
@@ -61,10 +63,14 @@ class Set:
     """Trials beyond `trials` that a row may have, so that its best l2 is not the last tried."""
     brief: FitConfig | None = None
     """How long those of slow rows learn, where `fit` would take them hours."""
+    long: FitConfig | None = None
+    """How long those of rows learn that show what `fit` cuts off."""
 
-    def fit_of(self, method: Method) -> FitConfig:
-        """How long the models of a row learn that are tested."""
-        return self.brief if self.brief and (method.slow or method.short) else self.fit
+    def fit_of(self, method: Method) -> FitConfig | None:
+        """How long the models of a row learn that are tested; None: the set has no such row."""
+        if method.length == "usual":
+            return self.brief if self.brief and method.slow else self.fit
+        return self.brief if method.length == "brief" else self.long
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +175,9 @@ METHODS["attributes / walk, into the list as well"] = Method(
 for _vectors in ("attributes", "id"):
     METHODS[f"{_vectors} / DNS 4 outside the list"] = Method(_vectors, Rational())
 SHORT_ROW = f"{ONE_STEP}, after 10 epochs of uniform, as briefly as learned changes"
-METHODS[SHORT_ROW] = replace(METHODS[f"{ONE_STEP}, after 10 epochs of uniform"], short=True)
+METHODS[SHORT_ROW] = replace(METHODS[f"{ONE_STEP}, after 10 epochs of uniform"], length="brief")
+for _name in ("attributes / uniform", "attributes / DNS 4", DEFAULT):
+    METHODS[f"{_name}, to the end"] = replace(METHODS[_name], length="long", like=_name)
 LINES = ("popularity", "ease", "itemknn")
 
 WIKI = ("*wikiPageWikiLink*", "*rdf-syntax-ns#type*")
@@ -194,6 +202,7 @@ SETS: dict[str, Set] = {
         8192,
         FitConfig(epochs=300, every=10, patience=4),
         FitConfig(epochs=400, every=10, patience=6),
+        long=FitConfig(epochs=1500, every=10, patience=6),
     ),
     "last-fm": Set(
         FilterConfig(min_entity=10, min_relation=50),
