@@ -28,6 +28,13 @@ LEARNED = {
     "id / learned walk (the paper's form)": (BY_ID, "id / walk, after 10 epochs of uniform"),
 }
 """Rows in which the agent chooses, and the same with a uniform walk, without and with its start."""
+WALKS = {
+    "imagined, uniform walk": ONE_STEP,
+    "imagined, the agent's": f"{ONE_STEP.removesuffix('random')}learned",
+    "as negatives, uniform walk": LITERAL_ROW,
+    "as negatives, the agent's": "attributes / learned walk (the paper's form)",
+}
+"""What a walk is used for, and the row of one step; longer ones are named after it."""
 FIRST = (
     "attributes / DNS 4",
     "attributes / uniform",
@@ -120,9 +127,8 @@ def table(cells: list[dict[str, Any]], against: dict[str, Any], order: list[str]
         runs = cell["runs"]
         columns = []
         for metric in METRICS:
-            mean, sd = spread([run[metric] for run in runs])
             row = against.get(metric, {}).get(cell["name"])
-            columns.append(f"{mean:.4f} ± {sd:.4f}" if len(runs) > 1 else f"{mean:.4f}")
+            columns.append(figure(runs, metric))
             columns += ["", ""] if row is None else [f"{row['difference']:+.4f}", shown(row)]
         first = runs[0]
         setting = f"{first['learning_rate']}, {first['l2']}" if "l2" in first else ""
@@ -145,17 +151,29 @@ def shown(row: dict[str, float]) -> str:
     return f"({text})" if row["seeds"] == 1 else text
 
 
-def answer(name: str, cells: list[dict[str, Any]], default: str) -> str:
-    """One line of the first table: recall@20 of the default and of what it is compared with."""
+def answer(name: str, cells: list[dict[str, Any]], rows: list[str]) -> str:
+    """One line of a table that has a column for each row: its recall@20, empty where not run."""
     found = {cell["name"]: cell["runs"] for cell in cells}
-    texts = []
-    for row in (default, *FIRST):
-        runs = found.get(row, [])
-        mean, sd = spread([run["recall@20"] for run in runs]) if runs else (0.0, 0.0)
-        texts.append(
-            "" if not runs else f"{mean:.4f} ± {sd:.4f}" if len(runs) > 1 else f"{mean:.4f}"
-        )
+    texts = [figure(found[row], "recall@20") if row in found else "" for row in rows]
     return f"| {name} | " + " | ".join(texts) + " |"
+
+
+def figure(runs: list[dict[str, Any]], metric: str) -> str:
+    """Mean and, of several models, standard deviation."""
+    mean, sd = spread([run[metric] for run in runs])
+    return f"{mean:.4f} ± {sd:.4f}" if len(runs) > 1 else f"{mean:.4f}"
+
+
+def lengths(name: str, cells: list[dict[str, Any]]) -> list[str]:
+    """Lines of the table by length of walk: those of one set that have more than one step."""
+    there = {cell["name"] for cell in cells}
+    lines = []
+    for use, one in WALKS.items():
+        plain = one.removesuffix(" (the paper's form)")
+        rows = [one, *(f"{plain}, T = {steps}" for steps in range(2, 6))]
+        if len(there.intersection(rows)) > 1:
+            lines.append(answer(f"{name} | {use}", cells, rows))
+    return lines
 
 
 def summary(name: str, against: dict[str, Any], rivals: list[str]) -> list[str]:
@@ -191,6 +209,10 @@ def write(results: Path, default: str, order: list[str], head: str) -> None:
         "| set | learned | against | seeds | recall@20 | p | ndcg@20 | p |",
         "|---|---|---|---|---|---|---|---|",
     ]
+    steps = [
+        "| set | the walk's items | T = 1 | T = 2 | T = 3 | T = 4 | T = 5 |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for folder in sorted(p for p in results.iterdir() if p.is_dir()):
         cells = load_cells(folder)
         ours = next((c for c in cells if c["name"] == default), None)
@@ -207,7 +229,8 @@ def write(results: Path, default: str, order: list[str], head: str) -> None:
         if more:
             pages += ["Depth, warm start and learned changes:", ""]
             pages += [*table(more, against, order), ""]
-        answers.append(answer(folder.name, cells, default))
+        answers.append(answer(folder.name, cells, [default, *FIRST]))
+        steps += lengths(folder.name, cells)
         ahead += summary(folder.name, against, RIVALS)
         for row, gaps in against.get("learned", {}).items():
             agents += summary(f"{folder.name} | {row}", gaps, list(LEARNED[row]))
@@ -221,6 +244,10 @@ def write(results: Path, default: str, order: list[str], head: str) -> None:
         "## The agent against a uniform walk",
         "",
         *agents,
+        "",
+        "## Recall@20 by length of the walk",
+        "",
+        *steps,
         "",
         *pages,
     ]

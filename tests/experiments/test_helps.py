@@ -183,3 +183,28 @@ def test_p_of_a_single_model_stands_in_brackets() -> None:
     assert helps_table.shown({"p_holm": 0.02, "seeds": 5}) == "0.020"
     assert helps_table.shown({"p_holm": 2e-9, "seeds": 1}) == "(2.0e-09)"
     assert helps_table.shown({"p_holm": 0.0, "seeds": 5}) == "< 1e-99"
+
+
+def test_walks_stand_side_by_side_by_their_length() -> None:
+    one = helps_rows.ONE_STEP
+    models = {
+        one: [0.1, 0.3],
+        f"{one}, T = 3": [0.25],
+        helps_rows.LITERAL_ROW: [0.5],
+        "attributes / walk, T = 5": [0.75],
+        "attributes / learned walk (the paper's form)": [0.5],  # of one length: no line
+    }
+    cells = [
+        {"name": name, "runs": [{"recall@20": value} for value in values]}
+        for name, values in models.items()
+    ]
+    assert helps_table.lengths("small", cells) == [
+        "| small | imagined, uniform walk | 0.2000 ± 0.1414 |  | 0.2500 |  |  |",
+        "| small | as negatives, uniform walk | 0.5000 |  |  |  | 0.7500 |",
+    ]
+
+
+def test_a_row_without_a_length_in_a_set_is_left_out(world: helps.World, tmp_path: Path) -> None:
+    plain = helps_rows.Method("id", Uniform(), length="long")
+    helps.run_cell(world, "plain, to the end", plain, 1, tmp_path, float("inf"))
+    assert not (tmp_path / "helps").exists()
