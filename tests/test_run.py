@@ -30,7 +30,7 @@ from cerec.parsing import parse
 from cerec.pipeline import evaluate_run
 from cerec.recommend.compared.neumf import NeuMFConfig
 from cerec.recommend.config import RecommenderConfig
-from cerec.recommend.negatives import Uniform
+from cerec.recommend.negatives import DNS, Mixture, Uniform
 from cerec.runfolder import FILES
 from cerec.training import loop
 from cerec.training.checkpoint import Checkpoint, write_checkpoint
@@ -271,6 +271,12 @@ def test_what_has_no_effect() -> None:
     assert told == "note: neumf is trained; [recommender] and [signals] have no effect"
     original = replace(QUICK, recommender=replace(QUICK.recommender, model="climf-original"))
     assert "negatives= has no effect" in idle(original, data, facts, own)[0]
+    silent = replace(original, signals=replace(QUICK.signals, counterfactuals="none"))
+    assert not idle(silent, data, facts)
+    uniform = replace(silent, signals=replace(silent.signals, negatives="uniform"))
+    assert "[signals] has no effect" in idle(uniform, data, facts)[0]
+    (told,) = idle(paper, data, facts, own)
+    assert told.endswith(f"the warm-up alone (train.warmup = {paper.train.warmup})")
     triples = Triples(*(np.zeros(0, np.int32) for _ in range(3)))
     bare = replace(data, triples=triples)
     for name, words in (("paper", "uniform negatives"), ("imagined", "has no effect")):
@@ -285,6 +291,15 @@ def test_what_has_no_effect() -> None:
         ({"train": {"epochs": 5, "warmup": 5}}, "training ends with its warm-up"),
         ({"signals": {"share": 0.9}}, "signals.share has an effect only with"),
         ({"recommender": {"layers": 5}}, "recommender.layers has an effect only with"),
+        ({"agent": {"price": 0.5}}, "agent.price has an effect only with"),
+        (
+            {"signals": {"counterfactuals": "none"}, "recommender": {"swap_weight": 3.0}},
+            "recommender.swap_weight has an effect only with",
+        ),
+        (
+            {"signals": {"counterfactuals": "none"}, "recommender": {"swap_known": 3}},
+            "recommender.swap_known has an effect only with",
+        ),
         ({"agent": {"swap": "lowest"}}, "agent.swap has an effect only with"),
         (
             {"signals": {"chooser": "agent", "swap_steps": 2}},
@@ -343,6 +358,25 @@ def test_a_checkpoint_of_another_training_is_not_gone_on_from(tmp_path: Path) ->
     (tmp_path / "1" / "checkpoint").rename(tmp_path / "2" / "checkpoint")
     with pytest.raises(RunError, match="is of a training with other data, settings or seed"):
         cerec.train(data, often, seed=2, out=tmp_path / "2", resume=True)
+
+
+def test_nothing_is_gone_on_with_by_another_sampler_of_the_same_class(tmp_path: Path) -> None:
+    data = make_world(SMALL, seed=1)
+    half = Mixture([(1.0, DNS(2)), (1.0, Uniform())])
+    assert repr(half) == (
+        "Mixture([(0.5, DNS(candidates=2, list_length=0)), (0.5, Uniform(list_length=0))])"
+    )
+    cerec.train(data, QUICK, out=tmp_path / "run", negatives=half)
+    for other in (Mixture([(3.0, DNS(2)), (1.0, Uniform())]), Mixture([(1.0, DNS(3))]), DNS(2)):
+        with pytest.raises(RunError, match="begun with another negatives"):
+            cerec.train(data, QUICK, out=tmp_path / "run", negatives=other, resume=True)
+    same = Mixture([(2.0, DNS(2)), (2.0, Uniform())])
+    cerec.train(data, QUICK, out=tmp_path / "run", negatives=same, resume=True)
+
+
+def test_going_on_and_beginning_anew_are_two_things(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="give one of the two"):
+        cerec.train(make_world(SMALL, seed=1), QUICK, out=tmp_path, resume=True, force=True)
 
 
 def test_nothing_is_resumed_without_a_folder() -> None:

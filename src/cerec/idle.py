@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cerec.config import RunConfig
 from cerec.data.dataset import Dataset
 from cerec.graph.facts import Facts
@@ -39,6 +41,11 @@ def _of_model(config: RunConfig, negatives: NegativeSampler | None) -> list[str]
     out = []
     if negatives is not None and name in ("climf-original", "kgqr"):
         out.append(f"{name} draws no negatives; negatives= has no effect")
+    elif negatives is not None and not config.system and config.signals.counterfactuals == "literal":
+        out.append(
+            'with signals.counterfactuals = "literal" negatives are the counterfactual items; '
+            f"negatives= has an effect in the warm-up alone (train.warmup = {config.train.warmup})"
+        )
     asked = (config.recommender, config.signals) != (DEFAULT.recommender, DEFAULT.signals)
     if config.system and asked:
         out.append(f"{name} is trained; [recommender] and [signals] have no effect")
@@ -47,10 +54,11 @@ def _of_model(config: RunConfig, negatives: NegativeSampler | None) -> list[str]
 
 def _of_facts(config: RunConfig, facts: Facts) -> list[str]:
     kind, name = config.signals.counterfactuals, config.recommender.model
+    silent = replace(DEFAULT.signals, counterfactuals="none")
+    if name == "climf-original" and config.signals != silent:
+        return ["climf-original learns from liked items alone; [signals] has no effect"]
     if kind == "none":
         return []
-    if name == "climf-original":
-        return ["climf-original learns from liked items alone; [signals] has no effect"]
     if facts.n_values == 0:
         instead = "has no effect" if kind == "imagined" else "draws uniform negatives instead"
         return [
@@ -89,6 +97,9 @@ def _of_options(config: RunConfig) -> list[str]:
             'imagined items and signals.chooser = "agent"',
         ),
         ("signals", "dns_candidates", config.signals.negatives == "dns", "dns negatives"),
+        ("recommender", "swap_weight", imagined, "imagined items"),
+        ("recommender", "swap_known", imagined, "imagined items"),
+        ("agent", "price", config.agent.reward == "verified", 'agent.reward = "verified"'),
         (
             "recommender",
             "layers",

@@ -57,10 +57,10 @@ class NewItem:
         return self._placed(row, float(scores[self._row]), rank)
 
     def users(self, k: int = 20) -> list[Placed]:
-        """The k users it stands highest for, those of one rank in the order of the data."""
+        """The k users it stands highest for, those of one rank by their scores."""
         k = Options(k=k).k
         score, rank = self._everybody
-        rows = np.argsort(rank, kind="stable")[:k].tolist()
+        rows = np.lexsort((-score, rank))[:k].tolist()
         return [self._placed(row, float(score[row]), int(rank[row])) for row in rows]
 
     @cached_property

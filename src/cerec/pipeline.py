@@ -26,7 +26,7 @@ from cerec.graph.facts import Facts
 from cerec.idle import idle
 from cerec.ragged import Ragged
 from cerec.recommend.adapters import with_effects
-from cerec.recommend.asking import list_length
+from cerec.recommend.asking import described, list_length
 from cerec.recommend.base import NegativeSampler, Recommender
 from cerec.recommend.compared.registry import Material, system
 from cerec.recommend.context import lists_of
@@ -69,13 +69,15 @@ def train(
     config = config or RunConfig()
     seed = checked("train", data, config, seed)
     _refuse_strange(config, out, on_row)
+    if resume and force:
+        raise ConfigError("resume=True goes on, force=True begins anew; give one of the two")
     if resume and out is None:
         raise ConfigError("resume=True goes on from a checkpoint; name its folder, out=")
     started = time.perf_counter()
     begun = {"data": data.fingerprint, "config": to_toml(config), "seed": seed}
     if negatives is not None:
         list_length(negatives)  # refuses what is no sampler
-        begun["negatives"] = type(negatives).__name__
+        begun["negatives"] = described(negatives)
     data, removed = apply(data, config.filters)
     parts = split(data, config.split, seed=seed)
     if parts.train.size == 0:

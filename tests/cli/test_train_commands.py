@@ -224,6 +224,30 @@ def test_an_interrupt_outside_the_epochs_is_told(
     assert err.splitlines()[-1] == f"cerec: stopped{rest}"
 
 
+@pytest.mark.parametrize(
+    ("stop_at", "words"),
+    [(1, "not yet validated"), (2, "of the warm-up"), (4, "the best so far")],
+)
+def test_what_an_interrupt_leaves_is_named(
+    stop_at: int, words: str, world: Path, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    argv = ["train", str(world / "tables"), "--out", str(tmp_path / "run")]
+    argv += ["--config", str(world / "quick.toml")]
+    argv += ["--set", "train.warmup=2", "--set", "train.validate_every=2"]
+    argv += ["--set", "train.epochs=6"]
+    finish = pipeline.Trainer._finish
+
+    def finished(self, row, started) -> None:
+        finish(self, row, started)
+        if row["epoch"] == stop_at:
+            self._stop.asked = True
+
+    monkeypatch.setattr(pipeline.Trainer, "_finish", finished)
+    code, _, err = run(capsys, *argv)
+    assert code == 130
+    assert words in " ".join(err.split("stopped;")[-1].split())
+
+
 def test_settings_are_a_file_to_start_from(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "settings")
     assert code == 0
@@ -242,6 +266,65 @@ def test_recommend_for_somebody_new(trained: Path, capsys: pytest.CaptureFixture
     )
     assert code == 0
     assert {"m01", "m02"}.isdisjoint(line["item"] for line in json.loads(out))
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("recommend", "--all", "--out", "users.parquet"),
+        ("evaluate", "--per-user", "history.csv"),
+        ("explain", "--all", "--out", "items.parquet"),
+    ],
+)
+def test_the_files_of_a_run_are_not_written_over(
+    argv: tuple[str, ...], trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, *options, name = argv
+    before = (trained / name).read_bytes()
+    code, _, err = run(capsys, command, str(trained), *options, str(trained / name))
+    assert code == 2
+    assert err.strip() == (
+        f"cerec: {trained / name}: is part of the run in that folder; choose another {options[-1]}"
+    )
+    assert (trained / name).read_bytes() == before
+
+
+def test_who_knows_every_item_is_told_so(tmp_path: Path, capsys) -> None:
+    (tmp_path / "interactions.csv").write_text(
+        "user,item\n" + "".join(f"all,i{n}\n" for n in range(6)) + "one,i0\ntwo,i1\ntwo,i2\n"
+    )
+    (tmp_path / "items.csv").write_text(
+        "item,genre\n" + "".join(f"i{n},{'ab'[n % 2]}\n" for n in range(6))
+    )
+    whole = {"train": 1.0, "valid": 0.0, "test": 0.0}
+    config = parse(RunConfig, {"split": whole, "train": {"epochs": 1, "agent_epochs": 0}})
+    cerec.train(cerec.load(tmp_path), config, out=tmp_path / "run")
+    code, out, err = run(capsys, "recommend", str(tmp_path / "run"), "--user", "all")
+    assert (code, out) == (0, "")
+    assert err.strip() == "all knows every item; nothing is left to recommend"
+    every = ["--all", "--out", str(tmp_path / "lists.csv"), "-k", "2"]
+    _, _, err = run(capsys, "recommend", str(tmp_path / "run"), *every)
+    said = " ".join(err.split())
+    assert "wrote 4 lines for 2 users to" in said
+    assert said.endswith("; 1 know every item and have none")
+
+
+def test_a_new_item_with_few_attributes_is_warned_of(trained: Path, capsys) -> None:
+    given = cerec.open(trained)
+    item = max(given.data.items, key=lambda i: len(given.attributes(i)))
+    pairs = ["=".join(pair) for pair in given.attributes(item)]
+    few = [part for pair in pairs[:1] for part in ("--new-item", pair)]
+    _, _, err = run(capsys, "recommend", str(trained), *few)
+    assert "placed too boldly; give all that are known" in " ".join(err.split())
+    many = [part for pair in pairs for part in ("--new-item", pair)]
+    _, _, err = run(capsys, "recommend", str(trained), *many)
+    assert "boldly" not in err
+
+
+def test_going_on_and_beginning_anew_are_two_things(trained: Path, capsys) -> None:
+    code, _, err = run(capsys, "train", "demo", "--out", str(trained), "--resume", "--force")
+    assert code == 2
+    assert err.strip() == "cerec: --resume goes on, --force begins anew; give one of the two"
 
 
 def test_users_for_a_new_item(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,7 +69,7 @@ def test_a_run_places_a_new_item(small_run: cerec.Run) -> None:
     item = run.new_item(pairs)
     assert item.attributes == tuple(pairs)
     everybody = [item.place(user) for user in run.data.users]
-    assert item.users(1000) == sorted(everybody, key=lambda placed: placed.rank)
+    assert item.users(1000) == sorted(everybody, key=lambda placed: (placed.rank, -placed.score))
     assert item.users(3) == item.users(1000)[:3]
     for placed in everybody[:9]:
         ahead = [line for line in run.recommend(placed.user, 1000) if line.score >= placed.score]

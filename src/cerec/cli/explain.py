@@ -12,12 +12,12 @@ from rich.table import Table
 
 from cerec.cli.arguments import Json, RunFolder, named, pair_given
 from cerec.cli.console import out, print_json, progress, remark, tell_first_use
+from cerec.cli.tables import refuse_other_tables
 from cerec.errors import ConfigError
 from cerec.explain.batch import explain_all
 from cerec.explain.explanation import WhatIf
 from cerec.explain.lookup import Lock, Pair, pair_of, value_row
 from cerec.explain.options import Options
-from cerec.files import refuse_folder
 from cerec.run import Run, open_explainer, open_run
 
 K = Annotated[int, typer.Option("-k", "--k", help="Length of the list.")]
@@ -79,9 +79,7 @@ def explain(
     if everyone:
         if out_file is None or user or item or why_not:
             raise ConfigError("--all needs --out FILE.parquet, and no --user, --item or --why-not")
-        refuse_folder(out_file)
-        if out_file.suffix.lower() != ".parquet":
-            raise ConfigError(f"--out must end in .parquet, got {str(out_file)!r}")
+        refuse_other_tables("--out", out_file, (".parquet",))
         _explain_all(run_folder, out_file, asked, resume=resume, json=json)
         return
     if out_file is not None or resume:

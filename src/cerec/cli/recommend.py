@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import polars as pl
 import typer
 from rich.table import Table
@@ -63,11 +64,15 @@ def recommend(
         return
     if new_item:
         item = run.new_item(map(pair_given, new_item))
+        _warn_of_few(run, len(item.attributes))
         _show_users(run, item.users(k) if user is None else [item.place(user)], json=json)
         return
     listed = run.recommend_for(_ids(run, items), k) if items else run.recommend(user, k)
     if json:
         print_json([asdict(line) for line in listed])
+        return
+    if not listed:
+        remark(f"{user or 'who'} knows every item; nothing is left to recommend")
         return
     table = Table(title=f"top {len(listed)} for {user or 'somebody new'}")
     for name in ("rank", "item", "name", "score"):
@@ -113,6 +118,18 @@ def _show_users(run: Run, placed: list[Placed], *, json: bool) -> None:
         )
 
 
+def _warn_of_few(run: Run, given: int) -> None:
+    """The mean of one value is farther out than that of many, so a new item that has one stands
+    higher, or lower, than it will once more is known.
+    """
+    usual = int(np.median(run.facts.of_item.counts))
+    if run.scorer.pooling == "mean" and 2 * given < usual:
+        remark(
+            f"items of this data have {usual} attributes, this one {given}: with so few it is "
+            "placed too boldly; give all that are known"
+        )
+
+
 def _ids(run: Run, texts: list[str]) -> list[str]:
     """The ids in each text; one that is an id as it stands may hold commas."""
     found: list[str] = []
@@ -134,7 +151,10 @@ def write_all(run: Run, k: int, path: Path) -> int:
             bar.advance(task, len(part))
     frame = pl.concat(frames)
     write_table(frame, path)
-    remark(f"wrote {len(frame):,} lines for {len(run.data.users):,} users to {path}")
+    served = frame["user"].n_unique()
+    rest = len(run.data.users) - served
+    without = f"; {rest:,} know every item and have none" if rest else ""
+    remark(f"wrote {len(frame):,} lines for {served:,} users to {path}{without}")
     return len(frame)
 
 

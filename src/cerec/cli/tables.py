@@ -8,13 +8,18 @@ import polars as pl
 
 from cerec.errors import ConfigError
 from cerec.files import refuse_folder, replacing
+from cerec.runfolder import FILES
 
 
-def refuse_other_tables(option: str, path: Path) -> None:
-    """Refuse a folder, and a file that is not to be a Parquet or CSV table."""
+def refuse_other_tables(
+    option: str, path: Path, kinds: tuple[str, ...] = (".parquet", ".csv")
+) -> None:
+    """Refuse a folder, a file that is not to be such a table, and one that a run is made of."""
     refuse_folder(path)
-    if path.suffix.lower() not in (".parquet", ".csv"):
-        raise ConfigError(f"{option} must end in .parquet or .csv, got {str(path)!r}")
+    if path.suffix.lower() not in kinds:
+        raise ConfigError(f"{option} must end in {' or '.join(kinds)}, got {str(path)!r}")
+    if path.name in FILES and (path.parent / "run.json").exists():
+        raise ConfigError(f"{path}: is part of the run in that folder; choose another {option}")
 
 
 def write_table(frame: pl.DataFrame, path: Path) -> None:

@@ -91,7 +91,9 @@ def train(
         bool,
         typer.Option("--resume", help="Go on after a kill, with the settings it was begun with."),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a finished run.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Begin anew, whatever run or beginning is there.")
+    ] = False,
     format: Annotated[str | None, typer.Option(help="kgat, recbole or tables.")] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="Reader option name=value, e.g. bins=price:5.")
@@ -105,6 +107,8 @@ def train(
     from cerec.pipeline import train as fit
     from cerec.training.checkpoint import find_checkpoint
 
+    if resume and force:
+        raise ConfigError("--resume goes on, --force begins anew; give one of the two")
     begun = begun_with(out_folder) if resume else None
     below = begun[0] if begun else None
     settings = read_config(config, sets or [], model=model, start=start, below=below)
@@ -154,7 +158,9 @@ def train(
     else:
         remark("nothing is held out of this data, so nothing says how good the lists are")
     if not run.meta["finished"]:
-        state = "the best so far" if best > 0 else "its last state, not yet validated,"
+        looked = any(settings.train.metric in row for row in run.history)
+        last = f"its last state, {'of the warm-up' if looked else 'not yet validated'},"
+        state = "the best so far" if best > 0 else last
         remark(f"stopped; {state} is saved. Go on with the same command and --resume")
         raise typer.Exit(130)
 

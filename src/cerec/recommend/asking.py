@@ -35,6 +35,14 @@ def list_length(*samplers: NegativeSampler | SwapSampler | None) -> int:
     return longest
 
 
+def described(sampler: NegativeSampler) -> str:
+    """A sampler in words that tell it from others: what it prints as, or its class alone where
+    that is a place in memory.
+    """
+    text = repr(sampler)
+    return type(sampler).__qualname__ if " at 0x" in text else text
+
+
 def _takes_four(draw: object) -> bool:
     if not callable(draw):
         return False

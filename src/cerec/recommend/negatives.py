@@ -100,6 +100,10 @@ class Mixture:
         self._share = np.cumsum(weight) / weight.sum()
         self._samplers = tuple(sampler for _, sampler in parts)
 
+    def __repr__(self) -> str:
+        weights = np.diff(self._share, prepend=0.0).tolist()
+        return f"Mixture({list(zip(weights, self._samplers, strict=True))})"
+
     @property
     def list_length(self) -> int:
         """The longest list any part asks for."""

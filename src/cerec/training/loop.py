@@ -41,7 +41,8 @@ class TrainConfig:
     epochs: int = 200
     """Passes over the train pairs at the most."""
     warmup: int = 5
-    """Epochs with ordinary negatives before counterfactuals come in; none of them is the best."""
+    """Epochs with ordinary negatives before counterfactuals come in; where they do, none of these
+    epochs is the best."""
     validate_every: int = 5
     """Epochs between two looks at the validation part."""
     patience: int = 5
