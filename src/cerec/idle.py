@@ -38,10 +38,11 @@ def _of_split(config: RunConfig, data: Dataset) -> list[str]:
 
 def _of_model(config: RunConfig, negatives: NegativeSampler | None) -> list[str]:
     name = config.system[0] if config.system else config.recommender.model
+    literal = not config.system and config.signals.counterfactuals == "literal"
     out = []
     if negatives is not None and name in ("climf-original", "kgqr"):
         out.append(f"{name} draws no negatives; negatives= has no effect")
-    elif negatives is not None and not config.system and config.signals.counterfactuals == "literal":
+    elif negatives is not None and literal:
         out.append(
             'with signals.counterfactuals = "literal" negatives are the counterfactual items; '
             f"negatives= has an effect in the warm-up alone (train.warmup = {config.train.warmup})"
