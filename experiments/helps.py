@@ -59,10 +59,9 @@ def run_cell(
         return
     setting = setting_of(RESULTS / world.name / f"{slug(method.like or name)}.json")
     setting["patience"] = fit.patience * fit.every
-    runs = [run for run in cell["runs"] if setting.items() <= run.items()]
-    if len(runs) < len(cell["runs"]):  # learned with another setting or wait
+    if any(not setting.items() <= run.items() for run in cell["runs"]):
+        cell["runs"] = []  # learned with another setting or wait
         helps_users.drop(RESULTS / world.name, slug(name))
-    cell["runs"] = runs
     for seed in range(seeds):
         if seed < len(cell["runs"]) and not (again and lacks_users(world, name, seed)):
             continue

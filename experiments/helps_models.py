@@ -24,7 +24,6 @@ from cerec.ragged import Ragged
 from cerec.recommend.base import Recommender
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.models import build
-from cerec.recommend.negatives import Uniform
 from cerec.recommend.topk import top_k_all
 from cerec.rng import generator
 from cerec.training.checkpoint import drop_checkpoint
@@ -101,7 +100,7 @@ def learn(
         train = world.parts.train
         for epoch in range(method.warmup):
             rng = generator(seed, f"helps/warmup/{epoch}")
-            model.epoch(train.row_of(), train.indices, Uniform(), rng=rng)
+            model.epoch(train.row_of(), train.indices, method.start, rng=rng)
         found = fit_recommender(
             model,
             world.parts.train,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -34,7 +34,9 @@ class Method:
     encoder: str = "factors"
     """Where the agent's node table starts (`EncoderConfig.start`)."""
     warmup: int = 0
-    """Epochs with uniform negatives alone before the rest: the paper's initialisation."""
+    """Epochs with ordinary negatives alone before the rest, the paper's initialisation: those of
+    `start`, or, where the agent chooses, those its signals name."""
+    start: NegativeSampler = field(default_factory=Uniform)
     like: str = ""
     """The row whose learning rate and l2 this one takes over; empty: it is tuned itself."""
     length: Literal["usual", "brief", "long"] = "usual"
@@ -174,8 +176,10 @@ METHODS["attributes / walk, into the list as well"] = Method(
 )
 for _vectors in ("attributes", "id"):
     METHODS[f"{_vectors} / DNS 4 outside the list"] = Method(_vectors, Rational())
-SHORT_ROW = f"{ONE_STEP}, after 10 epochs of uniform, as briefly as learned changes"
-METHODS[SHORT_ROW] = replace(METHODS[f"{ONE_STEP}, after 10 epochs of uniform"], length="brief")
+AS_LEARNED = f"{ONE_STEP}, after 10 epochs of DNS 4"  # as learned changes start
+METHODS[AS_LEARNED] = replace(METHODS[f"{ONE_STEP}, after 10 epochs of uniform"], start=DNS(4))
+SHORT_ROW = f"{AS_LEARNED}, as briefly as learned changes"
+METHODS[SHORT_ROW] = replace(METHODS[AS_LEARNED], length="brief")
 for _name in ("attributes / uniform", "attributes / DNS 4", DEFAULT):
     METHODS[f"{_name}, to the end"] = replace(METHODS[_name], length="long", like=_name)
 LINES = ("popularity", "ease", "itemknn")

@@ -9,7 +9,7 @@ from typing import Any
 import helps_users
 import numpy as np
 from helps_models import METRICS
-from helps_rows import BY_ID, LITERAL_ROW, ONE_STEP, SHORT_ROW
+from helps_rows import AS_LEARNED, BY_ID, LITERAL_ROW, ONE_STEP, SHORT_ROW
 from quoted import filled
 
 from cerec.evaluate.statistics import compare, holm, spread
@@ -18,7 +18,7 @@ RIVALS = ["attributes / uniform", "attributes / DNS 4", "attributes / DNS 16", "
 LEARNED = {
     "attributes / DNS 4 + imagined by need, learned": (
         ONE_STEP,
-        f"{ONE_STEP}, after 10 epochs of uniform",
+        AS_LEARNED,
         SHORT_ROW,
     ),
     "attributes / learned walk (the paper's form)": (
