@@ -105,14 +105,8 @@ class Run:
         """Answers why, why not and what if."""
         proposer = None
         if self.vectors is not None:
-            proposer = BeamProposer(
-                self.vectors,
-                self.ckg,
-                slope=self.config.encoder.slope,
-                depth=self.config.agent.depth,
-                uniform_attribute=self.config.agent.attribute_step == "uniform",
-                uniform_item=self.config.agent.item_step == "uniform",
-            )
+            settings = self.config
+            proposer = BeamProposer(self.vectors, self.ckg, settings.agent, settings.encoder)
         return Explainer(
             self.data,
             self.split.train,

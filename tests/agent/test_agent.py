@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -294,6 +295,26 @@ def test_uniform_steps_leave_nothing_to_learn(twin_world: Any) -> None:
     assert np.array_equal(first, agent.vectors())
 
 
+def test_walks_keep_off_the_lists_of_the_moment(twin_world: Any) -> None:
+    """Of a recommender that moved on, not those the agent saw first."""
+    world, context = twin_world, twin_world.context
+    agent = agent_of(world)
+    learn(agent, world, 1)
+    user, item = np.repeat(world.user, 20), np.repeat(world.item, 20)
+    ends = agent.walk(user, item, context, rng=np.random.default_rng(0), unknown=True).end
+    lists = context.lists.copy()
+    for u in range(len(lists)):  # what was reached until now goes on the list
+        reached = np.unique(ends[(user == u) & (ends != item)])[: lists.shape[1]]
+        lists[u, : len(reached)] = reached
+    moved = replace(context, lists=lists)
+    for unknown in (False, True):
+        rng = np.random.default_rng(1)
+        later = agent.walk(user, item, moved, rng=rng, unknown=unknown)
+        for u, j, steps in zip(user, later.end, later.steps, strict=True):
+            assert not steps or j not in lists[u]
+            assert not (steps and unknown) or j not in context.known.row(u)
+
+
 def test_the_proposer_needs_vectors_alone(twin_world: Any) -> None:
     world = twin_world
     agent = agent_of(world)
@@ -302,7 +323,9 @@ def test_the_proposer_needs_vectors_alone(twin_world: Any) -> None:
     items = world.item[:6].astype(np.int64)
     off = Ragged.from_pairs(np.repeat(np.arange(6), 5), world.context.lists[users].ravel(), 6)
     mine = agent.proposer().propose(users, items, off, 4)
-    again = BeamProposer(agent.vectors(), world.graph).propose(users, items, off, 4)
+    again = BeamProposer(agent.vectors(), world.graph, agent.config, agent.encoder_config).propose(
+        users, items, off, 4
+    )
     assert np.array_equal(mine.item, again.item)
     assert mine.path.shape == (len(mine.item), 1, 2)
     for b in range(6):
@@ -310,7 +333,7 @@ def test_the_proposer_needs_vectors_alone(twin_world: Any) -> None:
         assert 0 < len(found) <= 4
         assert not np.isin(found, [*off.row(b), items[b]]).any()
     with pytest.raises(ConfigError, match="do not fit a graph"):
-        BeamProposer(agent.vectors()[1:], world.graph)
+        BeamProposer(agent.vectors()[1:], world.graph, agent.config, agent.encoder_config)
 
 
 def test_what_is_asked_too_early_or_without_a_test_is_refused(twin_world: Any) -> None:

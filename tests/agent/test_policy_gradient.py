@@ -79,7 +79,6 @@ def all_walks(agent: WalkAgent, world: Any) -> Walks:
     walks = replace(
         drawn,
         user=user[at],
-        list=drawn.list[at],
         item=drawn.item[:, at],
         attribute=drawn.attribute[:, at],
         log_p=drawn.log_p[:, at],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from cerec.training.recommender import FitConfig
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "experiments"))
 import helps
+import helps_models
 import helps_rows
 import helps_table
 
@@ -172,6 +174,51 @@ def test_models_of_another_setting_are_learned_anew_and_not_compared_by_what_was
     (folder / "users" / "plain.parquet").unlink()
     helps_table.write(tmp_path / "helps", "ours", ["plain", "ours"], "# T\n")
     assert json.loads((folder / "comparisons.json").read_text())["recall@20"] == {}
+
+
+def test_trials_see_validation_and_test_is_measured_once_with_both_masked(
+    world: helps.World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = world.parts
+    liked = np.zeros((40, 50), np.float32)  # a perfect memory of one part, by the users' rows
+    for part in (parts.train, parts.valid, parts.test):
+        liked[:] = 0
+        liked[part.row_of(), part.indices] = 1
+        found = helps_models.validation(world, (liked, np.eye(50, dtype=np.float32)))
+        assert (found > 1.9) == (part is parts.valid)
+
+    class Memory:
+        """Likes train most, then validation, then test."""
+
+        def factors(self) -> tuple[np.ndarray, np.ndarray]:
+            liked[:] = 0
+            for weight, part in ((1, parts.test), (2, parts.valid), (3, parts.train)):
+                liked[part.row_of(), part.indices] = weight
+            return liked, np.eye(50, dtype=np.float32)
+
+    row = {"learning_rate": 0.05, "l2": 0.01, "validation": 0.0, "epoch": 1, "patience": 10}
+    monkeypatch.setattr(helps, "learn", lambda *_: (Memory(), {**row, "seed": 0}))
+    settings = replace(helps.SETS["small"], trials=((0.05, 0.01),), beyond=0)
+    monkeypatch.setitem(helps.SETS, "small", settings)
+    plain = helps_rows.Method("id", Uniform())
+    helps.run_cell(world, "plain", plain, 1, tmp_path, float("inf"))
+    cell = json.loads((tmp_path / "helps" / "small" / "plain.json").read_text())
+    assert cell["runs"][0]["recall@20"] == cell["runs"][0]["ndcg@20"] == 1.0
+
+
+def test_one_model_of_another_setting_has_all_of_a_row_learned_anew(
+    world: helps.World, tmp_path: Path
+) -> None:
+    plain = helps_rows.Method("attributes", Uniform())
+    helps.run_cell(world, "plain", plain, 2, tmp_path, float("inf"))
+    path = tmp_path / "helps" / "small" / "plain.json"
+    cell = json.loads(path.read_text())
+    right = cell["runs"][0]["l2"]
+    cell["runs"][0]["l2"] = 7.0
+    path.write_text(json.dumps(cell))
+    helps.run_cell(world, "plain", plain, 2, tmp_path, float("inf"))
+    found = json.loads(path.read_text())["runs"]
+    assert [(run["seed"], run["l2"]) for run in found] == [(0, right), (1, right)]
 
 
 def test_past_the_deadline_nothing_starts(world: helps.World, tmp_path: Path) -> None:

@@ -126,6 +126,16 @@ def test_counterfactuals_come_after_the_warm_up_and_the_agent_goes_on() -> None:
     assert policy.learned == 3 + 3
 
 
+def test_every_epoch_draws_numbers_of_its_own() -> None:
+    model, policy = Counter(), Learner()
+    job = trainer(model, policy, epochs=6, agent_epochs=4, patience=9)
+    job.run()
+    losses = [row["loss"] for row in job.progress.history if row["phase"] == "recommender"]
+    assert len(set(np.diff([0.0, *losses]).round(12))) == 6  # each the sum so far of its draws
+    rewards = [row["reward"] for row in job.progress.history if "reward" in row]
+    assert len(rewards) == len(set(rewards)) == 4 + 4
+
+
 @pytest.mark.parametrize(("warmup", "best"), [(4, 6), (12, 4)])
 def test_a_state_of_the_warm_up_is_not_the_best(warmup: int, best: int) -> None:
     model = Counter(peak=4)

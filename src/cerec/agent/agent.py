@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from cerec.agent.beam import BeamProposer, refuse_diverged
+from cerec.agent.beam import BeamProposer, path_sampler, refuse_diverged
 from cerec.agent.config import AgentConfig
 from cerec.agent.returns import (
     FittedValue,
@@ -28,7 +28,7 @@ from cerec.graph.warmstart import attribute_means, factor_table, link_table, ran
 from cerec.ragged import Ragged
 from cerec.recommend.base import Context, Rows
 from cerec.rng import generator, torch_generator
-from cerec.sample.paths import PathSampler, Walks
+from cerec.sample.paths import Walks
 from cerec.threads import kernel_threads, torch_threads
 
 _LARGE = 10_000_000  # products of one pass over the graph
@@ -54,12 +54,7 @@ class WalkAgent:
             raise ConfigError("agent.reward = 'verified' needs a flip test; use 'all' without one")
         self.config, self.encoder_config, self.graph = config, encoder, graph
         self._facts, self._seed, self._flip = facts, seed, flip
-        self.sampler = PathSampler(
-            graph,
-            slope=encoder.slope,
-            uniform_attribute=config.attribute_step == "uniform",
-            uniform_item=config.item_step == "uniform",
-        )
+        self.sampler = path_sampler(graph, config, encoder)
         self.negatives = WalkedNegatives(self)
         self.swaps = WalkedSwaps(self)
         self._encoder: Encoder | None = None
@@ -144,14 +139,7 @@ class WalkAgent:
 
     def proposer(self) -> BeamProposer:
         """The policy's likeliest ends, for the explainer."""
-        return BeamProposer(
-            self.vectors(),
-            self.graph,
-            slope=self.encoder_config.slope,
-            depth=self.config.depth,
-            uniform_attribute=self.config.attribute_step == "uniform",
-            uniform_item=self.config.item_step == "uniform",
-        )
+        return BeamProposer(self.vectors(), self.graph, self.config, self.encoder_config)
 
     def state(self) -> Arrays:
         """Everything needed to go on exactly as if never stopped; little before the first epoch."""

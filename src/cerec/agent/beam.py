@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.agent.config import AgentConfig
 from cerec.errors import ConfigError
 from cerec.graph.ckg import Ckg
+from cerec.graph.encoders import EncoderConfig
 from cerec.ragged import Ragged
 from cerec.sample.beam import beam
 from cerec.sample.paths import PathSampler, Proposals
@@ -23,6 +25,16 @@ def refuse_diverged(vectors: NDArray[np.float32]) -> None:
         )
 
 
+def path_sampler(graph: Ckg, config: AgentConfig, encoder: EncoderConfig) -> PathSampler:
+    """The sampler an agent with these settings walks by."""
+    return PathSampler(
+        graph,
+        slope=encoder.slope,
+        uniform_attribute=config.attribute_step == "uniform",
+        uniform_item=config.item_step == "uniform",
+    )
+
+
 class BeamProposer:
     """Names the items at the ends of the policy's likeliest walks."""
 
@@ -30,21 +42,16 @@ class BeamProposer:
         self,
         vectors: NDArray[np.float32],
         graph: Ckg,
-        *,
-        slope: float = 0.2,
-        depth: int = 1,
-        uniform_attribute: bool = False,
-        uniform_item: bool = False,
+        config: AgentConfig,
+        encoder: EncoderConfig,
     ) -> None:
         """`vectors` (N, width) as `WalkAgent.vectors()` gives them; the rest as it learned with."""
         if len(vectors) != graph.n_nodes:
             raise ConfigError(f"{len(vectors)} vectors do not fit a graph of {graph.n_nodes} nodes")
         refuse_diverged(vectors)
         self._vectors = np.ascontiguousarray(vectors, np.float32)
-        self._depth = depth
-        self._sampler = PathSampler(
-            graph, slope=slope, uniform_attribute=uniform_attribute, uniform_item=uniform_item
-        )
+        self._depth = config.depth
+        self._sampler = path_sampler(graph, config, encoder)
 
     def propose(
         self, user: NDArray[np.integer], item: NDArray[np.integer], excluded: Ragged, width: int

@@ -38,16 +38,6 @@ class Ckg:
         """Users, items and other entities together."""
         return self.n_users + self.n_items + self.n_entities
 
-    @property
-    def degree(self) -> NDArray[np.int64]:
-        """Neighbours of every node."""
-        return self.adjacency.counts
-
-    def edges_from(self, node: int) -> slice:
-        """Where in `head`, `relation` and `tail` the typed edges that leave a node stand."""
-        low, high = np.searchsorted(self.head, [node, node + 1])
-        return slice(int(low), int(high))
-
     @staticmethod
     def build(data: Dataset, train: Ragged) -> Ckg:
         """The graph of `train` (user -> items) and all facts of `data`, nothing else: what was

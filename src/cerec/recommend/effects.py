@@ -37,7 +37,6 @@ class Effects:
     """(V, d) effect vector of each value."""
     fidelity: float
     """R^2 of the users' scores of held-out items, around each user's mean."""
-    penalty: float
 
 
 def fit_effects(
@@ -56,7 +55,7 @@ def fit_effects(
     rows = generator(seed, "effects/held out").permutation(rows)
     tenth = len(rows) // 10
     if tenth < 2:
-        return Effects(ridge.fit(rows, 1.0)[0], 0.0, 1.0)
+        return Effects(ridge.fit(rows, 1.0)[0], 0.0)
     test, choose, train = rows[:tenth], rows[tenth : 2 * tenth], rows[2 * tenth :]
 
     def quality(penalty: float, seen: NDArray[np.int64], unseen: NDArray[np.int64]) -> float:
@@ -67,7 +66,7 @@ def fit_effects(
     best = max(tried, key=lambda p: tried[p])
     fidelity = quality(best, rows[tenth:], test)
     log.info("effects: penalty %g, held-out R2 %.3f", best, fidelity)
-    return Effects(ridge.fit(rows, best)[0], fidelity, best)
+    return Effects(ridge.fit(rows, best)[0], fidelity)
 
 
 def r_squared(true: Vectors, guess: Vectors, mean: Vectors, gram: NDArray[np.float64]) -> float:

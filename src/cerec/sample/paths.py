@@ -30,8 +30,6 @@ class Walks:
 
     user: NDArray[np.int32]
     """(B,)."""
-    list: NDArray[np.int32]
-    """(B,) which list of items each walk had to keep off."""
     item: NDArray[np.int32]
     """(T + 1, B): the start, then the item after each step; an ended walk stays where it is."""
     attribute: NDArray[np.int32]
@@ -53,13 +51,6 @@ class Walks:
     def end(self) -> NDArray[np.int32]:
         """(B,) last item: the counterfactual item, where `steps` is not 0."""
         return self.item[-1]
-
-    def path(self, b: int) -> tuple[int, ...]:
-        """Item, attribute, item, ... of walk b: item rows and entity rows by turns."""
-        rows = [int(self.item[0, b])]
-        for t in range(int(self.steps[b])):
-            rows += [int(self.attribute[t, b]), int(self.item[t + 1, b])]
-        return tuple(rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,28 +101,26 @@ class PathSampler:
         *,
         depth: int,
         rng: np.random.Generator | None,
-        which: NDArray[np.integer] | None = None,
         last: Ragged | None = None,
     ) -> Walks:
         """Walks from `item` (B,) for `user` (B,); drawn with `rng`, or the likeliest if None.
 
-        Walk b keeps off the items in row `which[b]` of `lists` (default: row `user[b]`); its last
-        step keeps off those of `last` instead, if given. A list belongs to one user.
+        Walk b keeps off the items in row `user[b]` of `lists`; its last step keeps off those of
+        `last` instead, if given.
         """
         who: NDArray[np.int32] = np.ascontiguousarray(user, np.int32)
-        where: NDArray[np.int32] = who if which is None else np.asarray(which, np.int32)
         items = np.empty((depth + 1, len(who)), np.int32)
         attribute = np.empty((depth, len(who)), np.int32)
         log_p = np.empty((depth, len(who)))
         items[0] = item
         for t in range(depth):
             off = last if last is not None and t == depth - 1 else lists
-            attribute[t], p1 = self._hop(0, h, who, items[t], items[t], where, off, rng)
-            items[t + 1], p2 = self._hop(1, h, who, attribute[t], items[t], where, off, rng)
+            attribute[t], p1 = self._hop(0, h, who, items[t], items[t], off, rng)
+            items[t + 1], p2 = self._hop(1, h, who, attribute[t], items[t], off, rng)
             log_p[t] = p1 + p2
             ended = attribute[t] < 0
             items[t + 1][ended] = items[t][ended]
-        return Walks(user=who, list=where, item=items, attribute=attribute, log_p=log_p)
+        return Walks(user=who, item=items, attribute=attribute, log_p=log_p)
 
     def _hop(
         self,
@@ -140,12 +129,11 @@ class PathSampler:
         user: NDArray[np.int32],
         source: NDArray[np.int32],
         current: NDArray[np.int32],
-        where: NDArray[np.int32],
         lists: Ragged,
         rng: np.random.Generator | None,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        order = self._order(step, where, source)
-        rows = _rows(order, user, source, current, where, lists)
+        order = self._order(step, user, source)
+        rows = _rows(order, user, source, current, lists)
         # One number per walk, ended or not, so that walks do not shift each other's numbers.
         noise = np.zeros(len(user)) if rng is None else rng.random(len(user))
         chunks = max(1, min(_MOST_CHUNKS, len(order) // _CHUNK_ROWS))
@@ -165,14 +153,14 @@ class PathSampler:
         return choice, log_p
 
     def _order(
-        self, step: int, where: NDArray[np.int32], source: NDArray[np.int32]
+        self, step: int, user: NDArray[np.int32], source: NDArray[np.int32]
     ) -> NDArray[np.int64]:
-        """Walks that take the hop, by (list, item) at an item, by (attribute, list) behind.
+        """Walks that take the hop, by (user, item) at an item, by (attribute, user) behind.
 
         Users of one attribute share the products of its many items; at items lists are longer.
         """
         going = np.flatnonzero(source >= 0)
-        keys = (source[going], where[going])
+        keys = (source[going], user[going])
         return going[np.lexsort(keys if step == 0 else keys[::-1])]
 
     def _bounds(self, step: int, rows: Rows, chunks: int) -> NDArray[np.int64]:
@@ -200,8 +188,8 @@ class PathSampler:
                 if self.uniform[step]:
                     continue
                 moved = np.where(attribute >= 0, source, np.int32(-1))
-                order = self._order(step, walks.list, moved)
-                rows = _rows(order, walks.user, source, here, walks.list, lists)
+                order = self._order(step, walks.user, moved)
+                rows = _rows(order, walks.user, source, here, lists)
                 push_back(
                     h,
                     rows,
@@ -221,12 +209,10 @@ def _rows(
     user: NDArray[np.int32],
     source: NDArray[np.int32],
     current: NDArray[np.int32],
-    where: NDArray[np.int32],
     lists: Ragged,
 ) -> Rows:
-    return Rows(
-        user[order], source[order], current[order], where[order], lists.indptr, lists.indices
-    )
+    who = user[order]
+    return Rows(who, source[order], current[order], who, lists.indptr, lists.indices)
 
 
 class _WalkLogProb(torch.autograd.Function):

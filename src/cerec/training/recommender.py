@@ -61,7 +61,6 @@ def fit_recommender(
     *,
     rng: np.random.Generator,
     swaps: SwapSampler | None = None,
-    report: Callable[[Look], None] | None = None,
 ) -> Fit:
     """Learn until validation stops rising; `validate` gives the number to raise."""
     user, item = train.row_of(), train.indices
@@ -75,8 +74,6 @@ def fit_recommender(
             continue
         look = Look(epoch, loss, validate(model), time.perf_counter() - start)
         looks.append(look)
-        if report is not None:
-            report(look)
         if look.score > best.score:
             best, state = look, model.state()
         spent = time.process_time() - cpu
