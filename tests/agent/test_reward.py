@@ -58,7 +58,6 @@ def walks(items: list[list[int]], attributes: list[list[int]]) -> Walks:
     n = len(items[0])
     return Walks(
         user=np.zeros(n, np.int32),
-        list=np.zeros(n, np.int32),
         item=np.array(items, np.int32),
         attribute=np.array(attributes, np.int32),
         log_p=np.zeros((len(attributes), n)),
