@@ -146,6 +146,21 @@ def test_an_item_that_cannot_walk_gets_a_uniform_negative_and_no_swap(
     assert lost.tolist() == gained.tolist() == [-1]
 
 
+def test_what_the_user_knows_is_no_counterfactual(make_world: Callable[..., Any]) -> None:
+    """Items 0 and 1 share a value and are known; 2 and 3, unknown, cannot be walked to."""
+    facts = [(0, 0, 0), (1, 0, 0), (0, 0, 1), (1, 0, 2)]
+    item = np.array([[4.0], [3.0], [2.0], [1.0]], np.float32)
+    world = make_world([(0, 0), (0, 1)], facts, np.ones((1, 1), np.float32), item, 3, 1)
+    for depth in (1, 2):  # a walk of two steps gets to 1 and no further
+        agent = agent_of(world, list_length=1, depth=depth, swap="random")
+        learn(agent, world, 1)
+        user, start = np.zeros(40, np.int32), np.zeros(40, np.int32)
+        rng = np.random.default_rng(0)
+        assert set(agent.negatives.draw(user, start, world.context, rng)) == {2, 3}
+        lost, gained = agent.swaps.draw(user, start, world.context, rng)
+        assert set(lost) == set(gained) == {-1}
+
+
 @pytest.mark.parametrize("swap", ["lowest", "random", "highest"])
 def test_swaps_exchange_values_of_one_relation(twin_world: Any, swap: str) -> None:
     world = twin_world

@@ -34,17 +34,15 @@ class WalkedNegatives:
 
     def draw(self, user: Rows, item: Rows, context: Context, rng: np.random.Generator) -> Rows:
         """See `NegativeSampler.draw`."""
-        walks = self._agent.walk(user, item, context, rng=rng, unknown=True)
-        # With known items barred only from the last step, a walk may end early on one of them.
-        lost = walks.steps < self._agent.config.depth
-        out = walks.end.copy()
+        out = _ends(self._agent, user, item, context, rng)
+        lost = out < 0
         if lost.any():
             out[lost] = Uniform().draw(user[lost], item[lost], context, rng)
         return out
 
 
 class WalkedSwaps:
-    """A change of the item toward the last item of a drawn walk."""
+    """A change of the item toward the last item of a drawn walk, an unknown one as above."""
 
     def __init__(self, agent: WalkAgent) -> None:
         self._agent = agent
@@ -58,8 +56,7 @@ class WalkedSwaps:
         self, user: Rows, item: Rows, context: Context, rng: np.random.Generator
     ) -> tuple[Rows, Rows]:
         """See `SwapSampler.draw`; which change it is, `AgentConfig.swap` says."""
-        walks = self._agent.walk(user, item, context, rng=rng, unknown=True)
-        other = np.where(walks.steps > 0, walks.end, np.int32(-1))
+        other = _ends(self._agent, user, item, context, rng)
         of_item, relation = context.facts.of_item, context.facts.relation
         how = self._agent.config.swap
         if how == "random":
@@ -82,6 +79,17 @@ class WalkedSwaps:
             context.value,
             sign,
         )
+
+
+def _ends(
+    agent: WalkAgent, user: Rows, item: Rows, context: Context, rng: np.random.Generator
+) -> Rows:
+    """The last items of drawn walks, unknown to the users; -1 for walks that ended early.
+
+    Known items are barred from the last step alone, so these may have ended on one of them.
+    """
+    walks = agent.walk(user, item, context, rng=rng, unknown=True)
+    return np.where(walks.steps < agent.config.depth, np.int32(-1), walks.end)
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
