@@ -11,6 +11,7 @@ import numpy as np
 from helps_models import METRICS
 from helps_rows import AS_LEARNED, BY_ID, LITERAL_ROW, ONE_STEP, SHORT_ROW
 from quoted import filled
+from scipy.stats import ttest_1samp, ttest_ind
 
 from cerec.evaluate.statistics import compare, holm, spread
 
@@ -49,7 +50,8 @@ def comparisons(
 ) -> dict[str, Any]:
     """Our row against every other: difference, interval, Wilcoxon over users, Holm over rows.
 
-    Where the numbers of users are not there, the comparison made with them (`kept`) stands.
+    Where the numbers of users are not there, the comparison made with them (`kept`) stands; where
+    none was made, there is the difference of the means, and no p over users.
     """
     out: dict[str, Any] = {}
     for metric in METRICS:
@@ -57,29 +59,45 @@ def comparisons(
         for cell in cells:
             if cell is ours:
                 continue
+            line = cell["method"]["vectors"] == "line"
             both = min(len(cell["runs"]), len(ours["runs"]))
-            mine = both if cell["method"]["vectors"] != "line" else len(ours["runs"])
+            mine = len(ours["runs"]) if line else both
             values = helps_users.mean(folder, ours["slug"], metric, mine)
             others = helps_users.mean(folder, cell["slug"], metric, both)
-            if values is None or others is None:
-                row = kept.get(metric, {}).get(cell["name"])
-                if row is not None and holds(row, metric, cell, ours):
-                    rows[cell["name"]] = row
-                continue
-            gap = compare(values, others)
-            rows[cell["name"]] = {
-                "difference": gap.difference,
-                "low": gap.low,
-                "high": gap.high,
-                "p": gap.p,
-                "effect": gap.effect,
-                "users": gap.n,
-                "seeds": mine,
-            }
-        for row, p in zip(rows.values(), holm([r["p"] for r in rows.values()]), strict=True):
+            models = [[run[metric] for run in c["runs"]] for c in (ours, cell)]
+            row = kept.get(metric, {}).get(cell["name"])
+            if values is not None and others is not None:
+                gap = compare(values, others)
+                row = {
+                    "difference": gap.difference,
+                    "low": gap.low,
+                    "high": gap.high,
+                    "p": gap.p,
+                    "effect": gap.effect,
+                    "users": gap.n,
+                    "seeds": mine,
+                }
+            elif row is None or row["p"] is None or not holds(row, metric, cell, ours):
+                means = np.mean(models[0][:mine]), np.mean(models[1][:both])
+                row = {"difference": float(means[0] - means[1]), "p": None, "seeds": mine}
+            rows[cell["name"]] = {**row, "p_seeds": over_seeds(*models, line=line)}
+        tested = [row for row in rows.values() if row["p"] is not None]
+        for row, p in zip(tested, holm([row["p"] for row in tested]), strict=True):
             row["p_holm"] = p
         out[metric] = rows
     return out
+
+
+def over_seeds(ours: list[float], others: list[float], *, line: bool) -> float | None:
+    """P of Welch's t over the models of two rows, or of one and a line, which has no spread.
+
+    None where a row has a single model.
+    """
+    if line and len(ours) > 1:
+        return float(ttest_1samp(ours, others[0]).pvalue)
+    if min(len(ours), len(others)) < 2:
+        return None
+    return float(ttest_ind(ours, others, equal_var=False).pvalue)
 
 
 def holds(row: dict[str, Any], metric: str, cell: dict[str, Any], ours: dict[str, Any]) -> bool:
@@ -144,11 +162,17 @@ def table(cells: list[dict[str, Any]], against: dict[str, Any], order: list[str]
     return lines
 
 
-def shown(row: dict[str, float]) -> str:
+def shown(row: dict[str, Any]) -> str:
     """Holm-adjusted p; in brackets where it speaks of a single model."""
-    p = row["p_holm"]
-    text = "< 1e-99" if p < 1e-99 else f"{p:.1e}" if p < 0.001 else f"{p:.3f}"
-    return f"({text})" if row["seeds"] == 1 else text
+    text = p_text(row.get("p_holm"))
+    return f"({text})" if text and row["seeds"] == 1 else text
+
+
+def p_text(p: float | None) -> str:
+    """A p-value; nothing for none."""
+    if p is None:
+        return ""
+    return "< 1e-99" if p < 1e-99 else f"{p:.1e}" if p < 0.001 else f"{p:.3f}"
 
 
 def answer(name: str, cells: list[dict[str, Any]], rows: list[str]) -> str:
@@ -183,7 +207,9 @@ def summary(name: str, against: dict[str, Any], rivals: list[str]) -> list[str]:
         rows = [against.get(metric, {}).get(rival) for metric in METRICS]
         if any(row is None for row in rows):
             continue
-        cells = " | ".join(f"{row['difference']:+.4f} | {shown(row)}" for row in rows)
+        cells = " | ".join(
+            f"{row['difference']:+.4f} | {shown(row)} | {p_text(row['p_seeds'])}" for row in rows
+        )
         lines.append(f"| {name} | {rival} | {rows[0]['seeds']} | {cells} |")
     return lines
 
@@ -197,17 +223,18 @@ def write(results: Path, default: str, order: list[str], head: str) -> None:
     """Compare, keep the comparisons, and write the page."""
     results.mkdir(parents=True, exist_ok=True)
     pages: list[str] = []
+    heads = " | ".join(f"{metric} | p, users | p, seeds" for metric in METRICS)
     ahead = [
-        "| set | the default against | seeds | recall@20 | p | ndcg@20 | p |",
-        "|---|---|---|---|---|---|---|",
+        f"| set | the default against | seeds | {heads} |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     answers = [
         "| recall@20 | the default | DNS 4 | uniform | the paper's form | popularity | EASE |",
         "|---|---|---|---|---|---|---|",
     ]
     agents = [
-        "| set | learned | against | seeds | recall@20 | p | ndcg@20 | p |",
-        "|---|---|---|---|---|---|---|---|",
+        f"| set | learned | against | seeds | {heads} |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     steps = [
         "| set | the walk's items | T = 1 | T = 2 | T = 3 | T = 4 | T = 5 |",

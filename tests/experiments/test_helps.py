@@ -173,7 +173,10 @@ def test_models_of_another_setting_are_learned_anew_and_not_compared_by_what_was
     assert {run["l2"] for run in now["runs"]} == {helps.setting_of(path)["l2"]}
     (folder / "users" / "plain.parquet").unlink()
     helps_table.write(tmp_path / "helps", "ours", ["plain", "ours"], "# T\n")
-    assert json.loads((folder / "comparisons.json").read_text())["recall@20"] == {}
+    row = json.loads((folder / "comparisons.json").read_text())["recall@20"]["plain"]
+    models = [json.loads((folder / f"{n}.json").read_text())["runs"] for n in ("ours", "plain")]
+    gap = models[0][0]["recall@20"] - models[1][0]["recall@20"]
+    assert row == {"difference": gap, "p": None, "seeds": 1, "p_seeds": None}
 
 
 def test_trials_see_validation_and_test_is_measured_once_with_both_masked(
@@ -230,6 +233,17 @@ def test_p_of_a_single_model_stands_in_brackets() -> None:
     assert helps_table.shown({"p_holm": 0.02, "seeds": 5}) == "0.020"
     assert helps_table.shown({"p_holm": 2e-9, "seeds": 1}) == "(2.0e-09)"
     assert helps_table.shown({"p_holm": 0.0, "seeds": 5}) == "< 1e-99"
+
+
+def test_p_over_seeds() -> None:
+    ours, others = [1.0, 2.0, 3.0], [2.0, 4.0, 6.0]
+    # Welch: means 2 and 4, variances 1 and 4; t = -2 / sqrt(5 / 3), 2.94 degrees of freedom
+    assert helps_table.over_seeds(ours, others, line=False) == pytest.approx(0.2208, abs=1e-3)
+    # against a line of 3: t = -1 / sqrt(1 / 3), two degrees of freedom
+    assert helps_table.over_seeds(ours, [3.0], line=True) == pytest.approx(0.2254, abs=1e-3)
+    assert helps_table.over_seeds(ours, [3.0], line=False) is None
+    assert helps_table.over_seeds([1.0], others, line=False) is None
+    assert helps_table.p_text(None) == ""
 
 
 def test_walks_stand_side_by_side_by_their_length() -> None:
