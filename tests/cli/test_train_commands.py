@@ -306,7 +306,7 @@ def test_who_knows_every_item_is_told_so(tmp_path: Path, capsys) -> None:
     _, _, err = run(capsys, "recommend", str(tmp_path / "run"), *every)
     said = " ".join(err.split())
     assert "wrote 4 lines for 2 users to" in said
-    assert said.endswith("; 1 know every item and have none")
+    assert said.endswith("; none for 1, who know every item")
 
 
 def test_a_new_item_with_few_attributes_is_warned_of(trained: Path, capsys) -> None:

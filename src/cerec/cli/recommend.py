@@ -72,7 +72,7 @@ def recommend(
         print_json([asdict(line) for line in listed])
         return
     if not listed:
-        remark(f"{user or 'who'} knows every item; nothing is left to recommend")
+        remark(f"{user or 'somebody new'} knows every item; nothing is left to recommend")
         return
     table = Table(title=f"top {len(listed)} for {user or 'somebody new'}")
     for name in ("rank", "item", "name", "score"):
@@ -153,7 +153,7 @@ def write_all(run: Run, k: int, path: Path) -> int:
     write_table(frame, path)
     served = frame["user"].n_unique()
     rest = len(run.data.users) - served
-    without = f"; {rest:,} know every item and have none" if rest else ""
+    without = f"; none for {rest:,}, who know every item" if rest else ""
     remark(f"wrote {len(frame):,} lines for {served:,} users to {path}{without}")
     return len(frame)
 
