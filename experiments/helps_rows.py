@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 import numpy as np
 
@@ -39,9 +38,8 @@ class Method:
     start: NegativeSampler = field(default_factory=Uniform)
     like: str = ""
     """The row whose learning rate and l2 this one takes over; empty: it is tuned itself."""
-    length: Literal["usual", "brief", "long"] = "usual"
-    """How long its models learn: as others of the set, as briefly as its slow rows, or until they
-    no longer rise (`Set.brief`, `Set.long`; a set without it has no such row)."""
+    brief: bool = False
+    """Learned as briefly as slow rows, to be compared with them; no row where none is slow."""
 
     @property
     def slow(self) -> bool:
@@ -65,14 +63,10 @@ class Set:
     """Trials beyond `trials` that a row may have, so that its best l2 is not the last tried."""
     brief: FitConfig | None = None
     """How long those of slow rows learn, where `fit` would take them hours."""
-    long: FitConfig | None = None
-    """How long those of rows learn that show what `fit` cuts off."""
 
     def fit_of(self, method: Method) -> FitConfig | None:
         """How long the models of a row learn that are tested; None: the set has no such row."""
-        if method.length == "usual":
-            return self.brief if self.brief and method.slow else self.fit
-        return self.brief if method.length == "brief" else self.long
+        return self.brief if method.brief or (self.brief and method.slow) else self.fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +173,7 @@ for _vectors in ("attributes", "id"):
 AS_LEARNED = f"{ONE_STEP}, after 10 epochs of DNS 4"  # as learned changes start
 METHODS[AS_LEARNED] = replace(METHODS[f"{ONE_STEP}, after 10 epochs of uniform"], start=DNS(4))
 SHORT_ROW = f"{AS_LEARNED}, as briefly as learned changes"
-METHODS[SHORT_ROW] = replace(METHODS[AS_LEARNED], length="brief")
-for _name in ("attributes / uniform", "attributes / DNS 4", DEFAULT):
-    METHODS[f"{_name}, to the end"] = replace(METHODS[_name], length="long", like=_name)
+METHODS[SHORT_ROW] = replace(METHODS[AS_LEARNED], brief=True)
 LINES = ("popularity", "ease", "itemknn")
 
 WIKI = ("*wikiPageWikiLink*", "*rdf-syntax-ns#type*")
@@ -206,7 +198,6 @@ SETS: dict[str, Set] = {
         8192,
         FitConfig(epochs=300, every=10, patience=4),
         FitConfig(epochs=400, every=10, patience=6),
-        long=FitConfig(epochs=1500, every=10, patience=6),
     ),
     "last-fm": Set(
         FilterConfig(min_entity=10, min_relation=50),

@@ -266,6 +266,6 @@ def test_walks_stand_side_by_side_by_their_length() -> None:
 
 
 def test_a_row_without_a_length_in_a_set_is_left_out(world: helps.World, tmp_path: Path) -> None:
-    plain = helps_rows.Method("id", Uniform(), length="long")
-    helps.run_cell(world, "plain, to the end", plain, 1, tmp_path, float("inf"))
+    plain = helps_rows.Method("id", Uniform(), brief=True)
+    helps.run_cell(world, "plain, briefly", plain, 1, tmp_path, float("inf"))
     assert not (tmp_path / "helps").exists()
