@@ -110,15 +110,23 @@ def holds(row: dict[str, Any], metric: str, cell: dict[str, Any], ours: dict[str
 
 
 def learned(folder: Path, cells: list[dict[str, Any]], kept: dict[str, Any]) -> dict[str, Any]:
-    """Each row in which the agent chooses against its likes with a uniform walk."""
+    """Each row in which the agent chooses against its likes that learned as long as it did."""
     named = {cell["name"]: cell for cell in cells}
     return {
         name: comparisons(
-            folder, [named[n] for n in others if n in named], named[name], kept.get(name, {})
+            folder,
+            [named[n] for n in others if n in named and wait(named[n]) == wait(named[name])],
+            named[name],
+            kept.get(name, {}),
         )
         for name, others in LEARNED.items()
         if name in named
     }
+
+
+def wait(cell: dict[str, Any]) -> int | None:
+    """Epochs without a better number after which the models of a row stopped."""
+    return cell["runs"][0].get("patience")
 
 
 def load_cells(folder: Path) -> list[dict[str, Any]]:
