@@ -5,7 +5,8 @@
 FOLDER holds the data sets; `--sets last-fm --seeds 1` adds the fourth. All of it takes many hours
 of a core. Every cell (set, method) is tuned by the same trials on validation with one seed, then
 learned anew with each seed; test is looked at once per seed. Finished cells are kept in
-docs/results/helps/ and not run again, with the numbers of every user in its folders `users`;
+docs/results/helps/ and not run again, but for models that may have risen further and are allowed
+more epochs now, with the numbers of every user in its folders `users`;
 `--table` only writes the page. `--again` learns finished seeds once more where the numbers of
 users are not there, and says how far it ends from what was written.
 """
@@ -63,8 +64,10 @@ def run_cell(
         cell["runs"] = []  # learned with another setting or wait
         helps_users.drop(RESULTS / world.name, slug(name))
     for seed in range(seeds):
-        if seed < len(cell["runs"]) and not (again and lacks_users(world, name, seed)):
-            continue
+        if seed < len(cell["runs"]):
+            enough = not cut_short(cell["runs"][seed], fit.epochs)
+            if enough and not (again and lacks_users(world, name, seed)):
+                continue
         if time.time() > deadline:
             return
         trial = setting["learning_rate"], setting["l2"]
@@ -78,6 +81,11 @@ def run_cell(
         for old in was:
             gaps = ", ".join(f"{m} {row[m] - old[m]:+.6f}" for m in METRICS)
             print(f"  against what was written before: {gaps}", flush=True)
+
+
+def cut_short(run: dict[str, Any], epochs: int) -> bool:
+    """True for a model whose epochs were used up while it may have risen, if it gets more now."""
+    return helps_table.may_rise(run) and epochs > run["allowed"]
 
 
 def tune(

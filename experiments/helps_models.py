@@ -118,6 +118,7 @@ def learn(
         "validation": best[1],
         "epoch": best[0],
         "patience": fit.patience * fit.every,
+        "allowed": fit.epochs,
         "cpu_seconds": round(before + time.process_time() - start, 1),
     }
 

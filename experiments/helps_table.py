@@ -115,7 +115,7 @@ def learned(folder: Path, cells: list[dict[str, Any]], kept: dict[str, Any]) -> 
     return {
         name: comparisons(
             folder,
-            [named[n] for n in others if n in named and wait(named[n]) == wait(named[name])],
+            [named[n] for n in others if n in named and span(named[n]) == span(named[name])],
             named[name],
             kept.get(name, {}),
         )
@@ -124,9 +124,15 @@ def learned(folder: Path, cells: list[dict[str, Any]], kept: dict[str, Any]) -> 
     }
 
 
-def wait(cell: dict[str, Any]) -> int | None:
-    """Epochs without a better number after which the models of a row stopped."""
-    return cell["runs"][0].get("patience")
+def span(cell: dict[str, Any]) -> tuple[int, int]:
+    """How long a row learned: its wait, and the epochs allowed where they cut a model short."""
+    cut = [run["allowed"] for run in cell["runs"] if may_rise(run)]
+    return cell["runs"][0]["patience"], max(cut, default=0)
+
+
+def may_rise(run: dict[str, Any]) -> bool:
+    """True for a model whose epochs were used up before its wait was over."""
+    return bool(run["epoch"] + run["patience"] > run["allowed"])
 
 
 def load_cells(folder: Path) -> list[dict[str, Any]]:
@@ -159,6 +165,8 @@ def table(cells: list[dict[str, Any]], against: dict[str, Any], order: list[str]
         first = runs[0]
         setting = f"{first['learning_rate']}, {first['l2']}" if "l2" in first else ""
         epochs = f"{np.mean([r['epoch'] for r in runs]):.0f}" if "epoch" in first else ""
+        if epochs and (cut := sum(may_rise(r) for r in runs)):
+            epochs += f" ({cut} cut)"
         waits = str(first.get("patience", ""))
         seconds = f"{np.mean([r['cpu_seconds'] for r in runs]):.0f}"
         name = f"**{cell['name']}**" if cell["name"] == against.get("default") else cell["name"]

@@ -224,6 +224,30 @@ def test_one_model_of_another_setting_has_all_of_a_row_learned_anew(
     assert [(run["seed"], run["l2"]) for run in found] == [(0, right), (1, right)]
 
 
+def test_only_models_whose_epochs_were_used_up_learn_again_when_more_are_allowed(
+    world: helps.World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = helps_rows.Method("attributes", Uniform())
+    path = tmp_path / "helps" / "small" / "plain.json"
+    helps.run_cell(world, "plain", plain, 2, tmp_path, float("inf"))
+    cell = json.loads(path.read_text())
+    assert [run["allowed"] for run in cell["runs"]] == [4, 4]
+    cell["runs"][0] |= {"epoch": 40, "allowed": 50, "mark": 1}  # its wait of 10 was over
+    cell["runs"][1] |= {"epoch": 42, "allowed": 50, "mark": 1}
+    path.write_text(json.dumps(cell))
+    assert helps_table.span(cell) == (10, 50)
+    assert helps_table.span({"runs": cell["runs"][:1]}) == (10, 0)
+    assert "| 41 (1 cut) |" in helps_table.table([cell], {}, [])[-1]
+
+    for epochs, learned in ((50, []), (60, [1])):
+        settings = replace(helps.SETS["small"], fit=FitConfig(epochs=epochs, every=2))
+        monkeypatch.setitem(helps.SETS, "small", settings)
+        helps.run_cell(world, "plain", plain, 2, tmp_path, float("inf"))
+        runs = json.loads(path.read_text())["runs"]
+        assert [run["seed"] for run in runs if "mark" not in run] == learned
+    assert runs[1]["allowed"] == 60
+
+
 def test_past_the_deadline_nothing_starts(world: helps.World, tmp_path: Path) -> None:
     helps.run_cell(world, "plain", helps_rows.Method("id", Uniform()), 1, tmp_path, 0.0)
     assert not (tmp_path / "helps").exists()
