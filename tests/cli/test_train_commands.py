@@ -180,6 +180,32 @@ def test_recommend_json_and_everyone(
     )
 
 
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [([0.1, 0.3, 0.2, 0.4], True), ([0.1, 0.4, 0.2, 0.3], False), ([np.nan] * 4, False)],
+)
+def test_a_training_that_ends_while_validation_rises_says_so(
+    seen: list[float],
+    told: bool,
+    world: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    looks = iter(seen)
+    metric = QUICK.train.metric
+    monkeypatch.setattr(pipeline, "validation_figures", lambda *_: {metric: next(looks)})
+    argv = ["train", str(world / "tables"), "--out", str(tmp_path / "run")]
+    argv += ["--config", str(world / "quick.toml"), "--set", "train.agent_epochs=0"]
+    argv += ["--set", "train.epochs=4", "--set", "train.validate_every=1"]
+    argv += ["--set", "train.warmup=1"]
+    code, _, err = run(capsys, *argv)
+    assert code == 0, err
+    words = f"{metric} of validation still rose; more epochs may help: --set train.epochs=8 --force"
+    assert (words in err) == told
+    assert (words in run(capsys, *argv[:4], "--resume")[2]) == told  # finished before
+
+
 def test_an_unfinished_training_is_kept_and_gone_on_with(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:

@@ -149,20 +149,29 @@ def train(
             if not find_checkpoint(out_folder / "checkpoint"):
                 raise
             raise KeyboardInterrupt("go on with the same command and --resume") from None
-    words = shlex.join(["cerec", "recommend", str(out_folder), "--user", run.data.users[0]])
+    tell(run, out_folder, "saved" if epochs else "finished before:")
+    if not run.meta["finished"]:
+        raise typer.Exit(130)
+
+
+def tell(run: Run, folder: Path, done: str) -> None:
+    """What came of a training, and what to do next."""
+    words = shlex.join(["cerec", "recommend", str(folder), "--user", run.data.users[0]])
     best = run.meta.get("best_epoch", -1)
-    done = "saved" if epochs else "finished before:"
-    remark(f"{done} {out_folder}{f', as of epoch {best}' if best > 0 else ''}; try: {words}")
+    remark(f"{done} {folder}{f', as of epoch {best}' if best > 0 else ''}; try: {words}")
     if run.metrics:
         show_metrics(run)
     else:
         remark("nothing is held out of this data, so nothing says how good the lists are")
+    metric = run.config.train.metric
+    looks = [row[metric] for row in run.history if metric in row]
     if not run.meta["finished"]:
-        looked = any(settings.train.metric in row for row in run.history)
-        last = f"its last state, {'of the warm-up' if looked else 'not yet validated'},"
+        last = f"its last state, {'of the warm-up' if looks else 'not yet validated'},"
         state = "the best so far" if best > 0 else last
         remark(f"stopped; {state} is saved. Go on with the same command and --resume")
-        raise typer.Exit(130)
+    elif best == run.config.train.epochs and len(looks) > 1 and looks[-1] > looks[-2]:
+        more = f"--set train.epochs={2 * best} --force"
+        remark(f"{metric} of validation still rose; more epochs may help: {more}")
 
 
 def begun_with(folder: Path) -> tuple[RunConfig, int] | None:
