@@ -164,9 +164,7 @@ def table(cells: list[dict[str, Any]], against: dict[str, Any], order: list[str]
             columns += ["", ""] if row is None else [f"{row['difference']:+.4f}", shown(row)]
         first = runs[0]
         setting = f"{first['learning_rate']}, {first['l2']}" if "l2" in first else ""
-        epochs = f"{np.mean([r['epoch'] for r in runs]):.0f}" if "epoch" in first else ""
-        if epochs and (cut := sum(may_rise(r) for r in runs)):
-            epochs += f" ({cut} cut)"
+        epochs = f"{np.mean([r['epoch'] for r in runs]):.0f}{cut(runs)}" if "epoch" in first else ""
         waits = str(first.get("patience", ""))
         seconds = f"{np.mean([r['cpu_seconds'] for r in runs]):.0f}"
         name = f"**{cell['name']}**" if cell["name"] == against.get("default") else cell["name"]
@@ -194,8 +192,14 @@ def p_text(p: float | None) -> str:
 def answer(name: str, cells: list[dict[str, Any]], rows: list[str]) -> str:
     """One line of a table that has a column for each row: its recall@20, empty where not run."""
     found = {cell["name"]: cell["runs"] for cell in cells}
-    texts = [figure(found[row], "recall@20") if row in found else "" for row in rows]
+    texts = [figure(found[r], "recall@20") + cut(found[r]) if r in found else "" for r in rows]
     return f"| {name} | " + " | ".join(texts) + " |"
+
+
+def cut(runs: list[dict[str, Any]]) -> str:
+    """How many models of a row had used up their epochs before their wait was over."""
+    n = sum(may_rise(run) for run in runs if "epoch" in run)
+    return f" ({n} cut)" if n else ""
 
 
 def figure(runs: list[dict[str, Any]], metric: str) -> str:
