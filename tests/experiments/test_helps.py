@@ -77,7 +77,7 @@ def test_cells_are_tuned_run_kept_and_tabled(world: helps.World, tmp_path: Path)
     helps_table.write(tmp_path / "helps", "ours", order, "# T\n<!-- answers -->")
     page = (tmp_path / "helps.md").read_text()
     assert page.startswith("# T\n| recall@20 | the default |")
-    assert re.search(r"\n\| small \| 0\.\d{4} ± 0\.\d{4} \|", page)
+    assert re.search(r"\n\| small \| 0\.\d{4} ± 0\.\d{4} \(2 cut\) \|", page)
     body = page.split("## small")[1]
     rows = [line.split("|")[1].strip() for line in body.splitlines() if line.startswith("| ")]
     assert rows == ["learns from", "popularity", "plain", "**ours**"]
