@@ -15,7 +15,14 @@ from scipy.stats import ttest_1samp, ttest_ind
 
 from cerec.evaluate.statistics import compare, holm, spread
 
-RIVALS = ["attributes / uniform", "attributes / DNS 4", "attributes / DNS 16", "id / DNS 4", "ease"]
+RIVALS = [
+    "attributes / uniform",
+    "attributes / DNS 4",
+    "attributes / DNS 16",
+    "id / DNS 4",
+    "ease",
+    "itemknn",
+]
 LEARNED = {
     "attributes / DNS 4 + imagined by need, learned": (
         ONE_STEP,
@@ -42,6 +49,7 @@ FIRST = (
     LITERAL_ROW,
     "popularity",
     "ease",
+    "itemknn",
 )
 
 
@@ -249,8 +257,9 @@ def write(results: Path, default: str, order: list[str], head: str) -> None:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     answers = [
-        "| recall@20 | the default | DNS 4 | uniform | the paper's form | popularity | EASE |",
-        "|---|---|---|---|---|---|---|",
+        "| recall@20 | the default | DNS 4 | uniform | the paper's form | popularity | EASE | "
+        "item-kNN |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     agents = [
         f"| set | learned | against | seeds | {heads} |",

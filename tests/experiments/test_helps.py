@@ -219,6 +219,8 @@ def test_one_model_of_another_setting_has_all_of_a_row_learned_anew(
     right = cell["runs"][0]["l2"]
     cell["runs"][0]["l2"] = 7.0
     path.write_text(json.dumps(cell))
+    helps.run_cell(world, "plain", plain, 2, tmp_path, 0.0)  # no time: nothing is dropped
+    assert (path.parent / "users" / "plain.parquet").exists()
     helps.run_cell(world, "plain", plain, 2, tmp_path, float("inf"))
     found = json.loads(path.read_text())["runs"]
     assert [(run["seed"], run["l2"]) for run in found] == [(0, right), (1, right)]
