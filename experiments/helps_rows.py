@@ -197,8 +197,7 @@ SETS: dict[str, Set] = {
         ((0.1, 0.02), (0.1, 0.05), (0.1, 0.1)),
         8192,
         FitConfig(epochs=300, every=10, patience=4),
-        FitConfig(epochs=1000, every=10, patience=6),
-        brief=FitConfig(epochs=400, every=10, patience=6),
+        FitConfig(epochs=1500, every=10, patience=6),
     ),
     "last-fm": Set(
         FilterConfig(min_entity=10, min_relation=50),
