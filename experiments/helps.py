@@ -22,6 +22,7 @@ from typing import Any
 import helps_table
 import helps_users
 import numpy as np
+from helps_compare import may_rise
 from helps_models import METRICS, World, learn, read, slug
 from helps_rows import DEFAULT, LINES, METHODS, SETS, Method, Set
 
@@ -88,7 +89,7 @@ def run_cell(
 
 def cut_short(run: dict[str, Any], epochs: int) -> bool:
     """True for a model whose epochs were used up while it may have risen, if it gets more now."""
-    return helps_table.may_rise(run) and epochs > run["allowed"]
+    return may_rise(run) and epochs > run["allowed"]
 
 
 def tune(

@@ -25,6 +25,7 @@ from cerec.training.recommender import FitConfig
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "experiments"))
 import helps
+import helps_compare
 import helps_models
 import helps_rows
 import helps_table
@@ -237,8 +238,8 @@ def test_only_models_whose_epochs_were_used_up_learn_again_when_more_are_allowed
     cell["runs"][0] |= {"epoch": 40, "allowed": 50, "mark": 1}  # its wait of 10 was over
     cell["runs"][1] |= {"epoch": 42, "allowed": 50, "mark": 1}
     path.write_text(json.dumps(cell))
-    assert helps_table.span(cell) == (10, 50)
-    assert helps_table.span({"runs": cell["runs"][:1]}) == (10, 0)
+    assert helps_compare.span(cell) == (10, 50)
+    assert helps_compare.span({"runs": cell["runs"][:1]}) == (10, 0)
     assert "| 41 (1 cut) |" in helps_table.table([cell], {}, [])[-1]
 
     for epochs, learned in ((50, []), (60, [1])):
@@ -264,11 +265,11 @@ def test_p_of_a_single_model_stands_in_brackets() -> None:
 def test_p_over_seeds() -> None:
     ours, others = [1.0, 2.0, 3.0], [2.0, 4.0, 6.0]
     # Welch: means 2 and 4, variances 1 and 4; t = -2 / sqrt(5 / 3), 2.94 degrees of freedom
-    assert helps_table.over_seeds(ours, others, line=False) == pytest.approx(0.2208, abs=1e-3)
+    assert helps_compare.over_seeds(ours, others, line=False) == pytest.approx(0.2208, abs=1e-3)
     # against a line of 3: t = -1 / sqrt(1 / 3), two degrees of freedom
-    assert helps_table.over_seeds(ours, [3.0], line=True) == pytest.approx(0.2254, abs=1e-3)
-    assert helps_table.over_seeds(ours, [3.0], line=False) is None
-    assert helps_table.over_seeds([1.0], others, line=False) is None
+    assert helps_compare.over_seeds(ours, [3.0], line=True) == pytest.approx(0.2254, abs=1e-3)
+    assert helps_compare.over_seeds(ours, [3.0], line=False) is None
+    assert helps_compare.over_seeds([1.0], others, line=False) is None
     assert helps_table.p_text(None) == ""
 
 
