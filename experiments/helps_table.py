@@ -13,6 +13,7 @@ from helps_rows import LITERAL_ROW, ONE_STEP
 from quoted import filled
 
 from cerec.evaluate.statistics import spread
+from cerec.reproduce.chart import Series, line_chart
 
 RIVALS = [
     "attributes / uniform",
@@ -124,6 +125,23 @@ def lengths(name: str, cells: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def gain(name: str, cells: list[dict[str, Any]]) -> Series | None:
+    """Recall@20 of imagined items less that of DNS 4 by length of the walk, ± deviation."""
+    found = {cell["name"]: [run["recall@20"] for run in cell["runs"]] for cell in cells}
+    rows = {steps: f"{ONE_STEP}, T = {steps}" for steps in range(2, 6)} | {1: ONE_STEP}
+    there = sorted(steps for steps in rows if rows[steps] in found)
+    if "attributes / DNS 4" not in found or len(there) < 2:
+        return None
+    plain = float(np.mean(found["attributes / DNS 4"]))
+    ours = [spread(found[rows[steps]]) for steps in there]
+    return Series(
+        name,
+        there,
+        [mean - plain for mean, _ in ours],
+        *([mean - plain + sign * sd for mean, sd in ours] for sign in (-1, 1)),
+    )
+
+
 def summary(name: str, against: dict[str, Any], rivals: list[str]) -> list[str]:
     """How far the default is ahead of its rivals on one set."""
     lines = []
@@ -165,6 +183,7 @@ def write(results: Path, default: str, order: list[str], head: str) -> None:
         "| set | the walk's items | T = 1 | T = 2 | T = 3 | T = 4 | T = 5 |",
         "|---|---|---|---|---|---|---|",
     ]
+    gains = []
     for folder in sorted(p for p in results.iterdir() if p.is_dir()):
         cells = load_cells(folder)
         ours = next((c for c in cells if c["name"] == default), None)
@@ -183,9 +202,18 @@ def write(results: Path, default: str, order: list[str], head: str) -> None:
             pages += [*table(more, against, order), ""]
         answers.append(answer(folder.name, cells, [default, *FIRST]))
         steps += lengths(folder.name, cells)
+        gains += [series for series in [gain(folder.name, cells)] if series]
         ahead += summary(folder.name, against, RIVALS)
         for row, gaps in against.get("learned", {}).items():
             agents += summary(f"{folder.name} | {row}", gaps, list(LEARNED[row]))
+    if gains:
+        picture = results.with_name(f"{results.name}-steps.svg")
+        picture.write_text(line_chart(gains, "steps of the uniform walk", "recall@20 over DNS 4"))
+        answers += ["", f"![What imagined items add to DNS 4, by steps]({picture.name})", ""]
+        answers.append(
+            "What imagined items add to DNS 4, by the steps of the walk that finds the value "
+            "(the default: three); the bands are ± a standard deviation over seeds."
+        )
     lines = [
         filled(head, results.parent).strip().replace("<!-- answers -->", "\n".join(answers)),
         "",

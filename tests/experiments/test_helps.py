@@ -290,6 +290,14 @@ def test_walks_stand_side_by_side_by_their_length() -> None:
         "| small | imagined, uniform walk | 0.2000 ± 0.1414 |  | 0.2500 |  |  |",
         "| small | as negatives, uniform walk | 0.5000 |  |  |  | 0.7500 |",
     ]
+    assert helps_table.gain("small", cells) is None  # nothing to be ahead of
+    cells.append({"name": "attributes / DNS 4", "runs": [{"recall@20": 0.1}]})
+    gain = helps_table.gain("small", cells)
+    assert gain is not None
+    assert (gain.label, gain.x) == ("small", [1, 3])
+    assert gain.y == pytest.approx([0.1, 0.15])
+    assert gain.low == pytest.approx([-0.0414, 0.15], abs=1e-4)
+    assert gain.high == pytest.approx([0.2414, 0.15], abs=1e-4)
 
 
 def test_a_row_without_a_length_in_a_set_is_left_out(world: helps.World, tmp_path: Path) -> None:
