@@ -135,8 +135,8 @@ def _learn(data: Dataset, parts: Split, asked: _Asked, folder: Path | None, *, r
         negatives=asked.negatives,
         stamp=fingerprint(asked.begun),
     )
-    if resume:
-        trainer.resume()
+    if resume and not trainer.resume():
+        log.warning(f"{folder}: nothing to resume there; beginning anew")
     board = _board(folder, trainer) if folder and config.train.tensorboard else None
     earlier = sum(float(row["seconds"]) for row in trainer.progress.history)
     with _telling_divergence(config), closing(board) if board else nullcontext():

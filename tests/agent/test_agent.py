@@ -82,6 +82,20 @@ def test_the_learned_agent_picks_the_best_counterfactual_item(twin_world: Any) -
     assert history[0]["reward_var"] > 0
 
 
+def test_vectors_that_come_to_look_alike_are_told_once(
+    twin_world: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    learn(agent_of(twin_world), twin_world, 2)
+    assert not caplog.records
+    alike = replace(SMALL, start="random", centre=False)
+    settings = {"similarity": "encoder", "learning_rate": 0.2, "updates": 20}
+    agent = agent_of(twin_world, encoder=alike, **settings)
+    history = learn(agent, twin_world, 2)
+    assert history[-1]["cosine"] > 0.75
+    (told,) = caplog.messages
+    assert "encoder.centre = true" in told
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "epochs", "picks", "rewarded"),

@@ -274,6 +274,39 @@ def test_what_an_interrupt_leaves_is_named(
     assert words in " ".join(err.split("stopped;")[-1].split())
 
 
+def test_what_stopped_before_its_first_checkpoint_is_not_said_to_go_on(
+    world: Path, tmp_path: Path, monkeypatch, capsys, caplog
+) -> None:
+    argv = ["train", str(world / "tables"), "--out", str(tmp_path / "run")]
+
+    def look(*_: object) -> dict[str, float]:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "validation_figures", look)
+        code, _, err = run(capsys, *argv, "--config", str(world / "quick.toml"))
+    assert code == 130
+    assert "--resume" not in err
+    assert "--force begins anew" in err
+    code, *_ = run(capsys, *argv, "--resume")
+    assert code == 0
+    assert "nothing to resume there; beginning anew" in caplog.text
+
+
+def test_the_reward_is_shown_while_recommender_and_agent_learn_in_turn(
+    world: Path, tmp_path: Path, capsys
+) -> None:
+    argv = ["train", str(world / "tables"), "--out", str(tmp_path / "run"), "--preset", "paper"]
+    argv += ["--set", "train.warmup=1", "--set", "train.validate_every=2"]
+    argv += ["--set", "train.epochs=5", "--set", "train.agent_epochs=1"]
+    code, _, err = run(capsys, *argv, "--set", "agent.updates=1")
+    assert code == 0
+    lines = [line for line in err.splitlines() if line.startswith("recommender epoch")]
+    assert [re.sub(r"[0-9]+[.][0-9]+", "x", line) for line in lines] == [
+        f"recommender epoch {n} of 5: loss x  reward x  recall@20 x  ndcg@20 x" for n in (2, 4, 5)
+    ]
+
+
 def test_settings_are_a_file_to_start_from(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "settings")
     assert code == 0

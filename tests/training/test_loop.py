@@ -215,6 +215,36 @@ def test_a_second_signal_stops_at_once() -> None:
             signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.usefixtures("heard")
+@pytest.mark.parametrize("deep", [1, 2])
+def test_a_signal_within_kernels_stops_at_once_too(deep: int) -> None:
+    """Out of a kernel an interrupt comes as a SystemError, out of one called by it as two."""
+
+    class Kernels(Counter):
+        def epoch(self, *args: Any, **kwargs: Any) -> float:
+            if self.epochs == 7:
+                signal.raise_signal(signal.SIGINT)
+                through(deep)
+            return super().epoch(*args, **kwargs)
+
+    def through(kernels: int) -> None:
+        if not kernels:
+            signal.raise_signal(signal.SIGINT)
+        try:
+            through(kernels - 1)
+        except BaseException as error:
+            raise SystemError("a result with an exception set") from error
+
+    model = Kernels(peak=4)
+    assert not trainer(model, None, patience=9).run()
+    assert model.epochs == 4  # the best so far
+
+
+def test_an_error_of_the_system_is_no_interrupt() -> None:
+    with pytest.raises(SystemError, match="broken"), stoppable():
+        raise SystemError("broken")
+
+
 def test_settings_are_checked() -> None:
     for bad in ({"epochs": 0}, {"warmup": -1}, {"metric": "auc"}, {"metric": "ndcg@x"}):
         with pytest.raises(ConfigError, match=next(iter(bad))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -31,7 +32,9 @@ from cerec.rng import generator, torch_generator
 from cerec.sample.paths import Walks
 from cerec.threads import kernel_threads, torch_threads
 
+log = logging.getLogger("cerec")
 _LARGE = 10_000_000  # products of one pass over the graph
+_ALIKE = 0.75  # mean cosine of item vectors; those of a healthy encoder have about 0
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -70,6 +73,7 @@ class WalkAgent:
         self._vectors: NDArray[np.float32] | None = None
         self._yardstick: NDArray[np.float32] | None = None
         self._off: tuple[Rows, Ragged, Ragged] | None = None
+        self._told = False  # that the vectors are alike
 
     def learn(
         self, user: Rows, item: Rows, context: Context, *, rng: np.random.Generator
@@ -85,6 +89,13 @@ class WalkAgent:
         found = [self._update(user, item, context, cutoff, rng) for _ in range(self.config.updates)]
         self._vectors = None
         mean, deviation = cosine_spread(torch.from_numpy(self._item_vectors(self.vectors())))
+        if mean > _ALIKE and not self._told:
+            self._told = True
+            log.warning(
+                f"note: the agent's item vectors are nearly alike, mean cosine {mean:.2f}, so "
+                "likeness says little; encoder.centre = true and encoder.start = 'factors' or "
+                "'links' keep them apart"
+            )
         out = {name: float(np.mean([f[name] for f in found])) for name in found[0]}
         return {**out, "cosine": mean, "spread": deviation}
 

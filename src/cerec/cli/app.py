@@ -25,6 +25,7 @@ from cerec.cli.settings import settings
 from cerec.cli.train import train
 from cerec.errors import CerecError
 from cerec.threads import set_threads
+from cerec.training.interrupts import of_interrupt
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer may carry its own click
 
@@ -144,8 +145,8 @@ def run(argv: Sequence[str] | None = None) -> int:
     except (Stopped, KeyboardInterrupt, typer.Abort) as stop:
         _say(f"stopped; {stop}" if str(stop) else "stopped")
         code = 130
-    except SystemError as error:  # how an interrupt comes out of a kernel that is being loaded
-        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+    except SystemError as error:
+        if not of_interrupt(error):
             raise
         _say("stopped")
         code = 130

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -15,7 +16,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and exit the process."""
     with _leaving_at_once():
         from cerec.cli.app import run
-    sys.exit(run(argv))
+    code = run(argv)
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # all is done and said
+    sys.exit(code)
 
 
 @contextmanager

@@ -118,10 +118,13 @@ def train(
     with progress() as bar:
         task = bar.add_task("training", total=settings.train.epochs, note="")
         epochs: list[int] = []
-        shown = {"recommender": ("loss", settings.train.metric), "agent": ("reward",)}
+        latest: dict[str, Any] = {}  # the reward, which not every epoch has
+        shown = ("loss", "reward", settings.train.metric)
 
         def show(row: dict[str, Any]) -> None:
             epochs.append(row["epoch"])
+            latest.update({"reward": row["reward"]} if "reward" in row else {})
+            row = latest | row
             total = settings.train.epochs
             if row["phase"] == "agent":
                 total = settings.train.agent_epochs
@@ -130,7 +133,7 @@ def train(
                 description=str(row["phase"]),
                 completed=row["epoch"],
                 total=total,
-                note=figures(row, shown[row["phase"]]),
+                note=figures(row, shown),
             )
             if not err.is_terminal and (row["phase"] == "agent" or settings.train.metric in row):
                 remark(f"{row['phase']} epoch {row['epoch']} of {total}: {figures(row)}")
@@ -156,6 +159,8 @@ def train(
 
 def tell(run: Run, folder: Path, done: str) -> None:
     """What came of a training, and what to do next."""
+    from cerec.training.checkpoint import find_checkpoint
+
     words = shlex.join(["cerec", "recommend", str(folder), "--user", run.data.users[0]])
     best = run.meta.get("best_epoch", -1)
     remark(f"{done} {folder}{f', as of epoch {best}' if best > 0 else ''}; try: {words}")
@@ -168,7 +173,10 @@ def tell(run: Run, folder: Path, done: str) -> None:
     if not run.meta["finished"]:
         last = f"its last state, {'of the warm-up' if looks else 'not yet validated'},"
         state = "the best so far" if best > 0 else last
-        remark(f"stopped; {state} is saved. Go on with the same command and --resume")
+        again = "Go on with the same command and --resume"
+        if not find_checkpoint(folder / "checkpoint"):
+            again = "It cannot be gone on with; --force begins anew"
+        remark(f"stopped; {state} is saved. {again}")
     elif best == run.config.train.epochs and len(looks) > 1 and looks[-1] > looks[-2]:
         more = f"--set train.epochs={2 * best} --force"
         remark(f"{metric} of validation still rose; more epochs may help: {more}")
@@ -179,7 +187,6 @@ def begun_with(folder: Path) -> tuple[RunConfig, int] | None:
     from cerec.begun import read_begun
 
     if not (folder / "begun.json").exists():
-        remark(f"{folder}: nothing to resume there; beginning anew")
         return None
     begun = read_begun(folder)
     return parse(RunConfig, begun["config"]), begun["seed"]

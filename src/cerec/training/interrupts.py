@@ -20,12 +20,22 @@ class Stop:
     asked: bool = False
 
 
+def of_interrupt(error: BaseException | None) -> bool:
+    """True where an interrupt is at the root: out of a compiled kernel comes a SystemError of it.
+
+    A kernel that called another gives a SystemError of a SystemError.
+    """
+    while isinstance(error, SystemError):
+        error = error.__cause__ or error.__context__
+    return isinstance(error, KeyboardInterrupt)
+
+
 @contextmanager
 def stoppable() -> Iterator[Stop]:
     """Within it the first Ctrl-C or SIGTERM only sets `asked`; the second interrupts at once.
 
     Signals that were ignored stay ignored. Outside the main thread, where Python has no signals,
-    nothing is ever asked.
+    nothing is ever asked. What an interrupt becomes within a compiled kernel is one again.
     """
     stop = Stop()
     before = {}
@@ -43,6 +53,10 @@ def stoppable() -> Iterator[Stop]:
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     before[number] = signal.signal(number, ask)
         yield stop
+    except SystemError as error:
+        if not of_interrupt(error):
+            raise
+        raise KeyboardInterrupt from error
     finally:
         for number, handler in before.items():
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)

@@ -166,12 +166,12 @@ class Trainer:
 
         A stop waits for the end of the epoch and leaves a checkpoint of it.
         """
-        with stoppable() as self._stop:
-            try:
+        try:
+            with stoppable() as self._stop:
                 return self._run()
-            except KeyboardInterrupt:
-                self._restore_best()  # the checkpoint stays at the last whole epoch that it saw
-                return False
+        except KeyboardInterrupt:
+            self._restore_best()  # the checkpoint stays at the last whole epoch that it saw
+            return False
 
     def _run(self) -> bool:
         if self.progress.phase == "recommender":
