@@ -33,8 +33,8 @@ def comparisons(
 ) -> dict[str, Any]:
     """Our row against every other: difference, interval, Wilcoxon over users, Holm over rows.
 
-    Where the numbers of users are not there, the comparison made with them (`kept`) stands; where
-    none was made, there is the difference of the means, and no p over users.
+    Where the numbers of users are there for fewer seeds than an earlier test had (`kept`), or for
+    none, that one stands while its models do; where none was made, there is no p over users.
     """
     out: dict[str, Any] = {}
     for metric in METRICS:
@@ -43,32 +43,53 @@ def comparisons(
             if cell is ours:
                 continue
             line = cell["method"]["vectors"] == "line"
-            both = min(len(cell["runs"]), len(ours["runs"]))
-            mine = len(ours["runs"]) if line else both
-            values = helps_users.mean(folder, ours["slug"], metric, mine)
-            others = helps_users.mean(folder, cell["slug"], metric, both)
             models = [[run[metric] for run in c["runs"]] for c in (ours, cell)]
-            row = kept.get(metric, {}).get(cell["name"])
-            if values is not None and others is not None:
-                gap = compare(values, others)
-                row = {
-                    "difference": gap.difference,
-                    "low": gap.low,
-                    "high": gap.high,
-                    "p": gap.p,
-                    "effect": gap.effect,
-                    "users": gap.n,
-                    "seeds": mine,
-                }
-            elif row is None or row["p"] is None or not holds(row, metric, cell, ours):
-                means = np.mean(models[0][:mine]), np.mean(models[1][:both])
-                row = {"difference": float(means[0] - means[1]), "p": None, "seeds": mine}
-            rows[cell["name"]] = {**row, "p_seeds": over_seeds(*models, line=line)}
-        tested = [row for row in rows.values() if row["p"] is not None]
-        for row, p in zip(tested, holm([row["p"] for row in tested]), strict=True):
+            seeds = len(models[0]) if line else min(map(len, models))
+            tested = over_users(folder, ours, cell, metric, seeds)
+            before = kept.get(metric, {}).get(cell["name"], {"p": None})
+            if before["p"] is not None and before["tested"] > tested.get("tested", 0):
+                parts = {key: before[key] for key in TESTED}
+                tested = parts if holds(parts, metric, cell, ours) else tested
+            means = [np.mean(values[:seeds]) for values in models]
+            rows[cell["name"]] = {
+                "difference": float(means[0] - means[1]),
+                "seeds": seeds,
+                "p": None,
+                **tested,
+                "p_seeds": over_seeds(*models, line=line),
+            }
+        found = [row for row in rows.values() if row["p"] is not None]
+        for row, p in zip(found, holm([row["p"] for row in found]), strict=True):
             row["p_holm"] = p
         out[metric] = rows
     return out
+
+
+TESTED = ("gap", "low", "high", "p", "effect", "users", "tested")
+"""Of a comparison what is of the users: `gap` and the rest are of `tested` seeds."""
+
+
+def over_users(
+    folder: Path, ours: dict[str, Any], cell: dict[str, Any], metric: str, seeds: int
+) -> dict[str, Any]:
+    """The paired test, over the seeds for which the numbers of users of both are there.
+
+    Empty where there is none.
+    """
+    one = len(cell["runs"]) == 1  # a line is set against each of our models
+    pairs = [
+        (
+            helps_users.of_seed(folder, ours["slug"], metric, seed),
+            helps_users.of_seed(folder, cell["slug"], metric, 0 if one else seed),
+        )
+        for seed in range(seeds)
+    ]
+    both = [pair for pair in pairs if all(values is not None for values in pair)]
+    if not both:
+        return {}
+    gap = compare(*(np.mean(side, axis=0) for side in zip(*both, strict=True)))
+    found = (gap.difference, gap.low, gap.high, gap.p, gap.effect, gap.n, len(both))
+    return dict(zip(TESTED, found, strict=True))
 
 
 def over_seeds(ours: list[float], others: list[float], *, line: bool) -> float | None:
@@ -86,10 +107,10 @@ def over_seeds(ours: list[float], others: list[float], *, line: bool) -> float |
 def holds(row: dict[str, Any], metric: str, cell: dict[str, Any], ours: dict[str, Any]) -> bool:
     """True where a kept comparison is of the models that are there now, not of earlier ones."""
     mine, others = (
-        np.mean([run[metric] for run in runs[: row["seeds"]]])
+        np.mean([run[metric] for run in runs[: row["tested"]]])
         for runs in (ours["runs"], cell["runs"])
     )
-    return bool(abs(mine - others - row["difference"]) < 1e-6)
+    return bool(abs(mine - others - row["gap"]) < 1e-6)
 
 
 def learned(folder: Path, cells: list[dict[str, Any]], kept: dict[str, Any]) -> dict[str, Any]:

@@ -39,13 +39,5 @@ def of_seed(folder: Path, slug: str, metric: str, seed: int) -> np.ndarray | Non
     return pl.read_parquet(path, columns=[name])[name].to_numpy()
 
 
-def mean(folder: Path, slug: str, metric: str, seeds: int) -> np.ndarray | None:
-    """(U,) numbers averaged over the first seeds; None when one of them is not there."""
-    kept = [of_seed(folder, slug, metric, seed) for seed in range(seeds)]
-    if not kept or any(values is None for values in kept):
-        return None
-    return np.asarray(np.mean(np.stack(kept), axis=0))
-
-
 def _file(folder: Path, slug: str) -> Path:
     return folder / "users" / f"{slug}.parquet"

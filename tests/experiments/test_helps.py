@@ -14,6 +14,7 @@ import pytest
 from cerec.data.filters import FilterConfig
 from cerec.data.split import SplitConfig, split
 from cerec.data.synthetic import WorldConfig, make_world
+from cerec.evaluate.statistics import compare
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend.config import RecommenderConfig
@@ -29,6 +30,7 @@ import helps_compare
 import helps_models
 import helps_rows
 import helps_table
+import helps_users
 
 
 @pytest.fixture
@@ -257,9 +259,31 @@ def test_past_the_deadline_nothing_starts(world: helps.World, tmp_path: Path) ->
 
 
 def test_p_of_a_single_model_stands_in_brackets() -> None:
-    assert helps_table.shown({"p_holm": 0.02, "seeds": 5}) == "0.020"
-    assert helps_table.shown({"p_holm": 2e-9, "seeds": 1}) == "(2.0e-09)"
-    assert helps_table.shown({"p_holm": 0.0, "seeds": 5}) == "< 1e-99"
+    assert helps_table.shown({"p": None, "seeds": 5}) == ""
+    assert helps_table.shown({"p_holm": 0.02, "seeds": 5, "tested": 5}) == "0.020"
+    assert helps_table.shown({"p_holm": 2e-9, "seeds": 1, "tested": 1}) == "(2.0e-09)"
+    assert helps_table.shown({"p_holm": 2e-9, "seeds": 5, "tested": 1}) == "(2.0e-09)"
+    assert helps_table.shown({"p_holm": 0.0, "seeds": 5, "tested": 3}) == "< 1e-99 (3 seeds)"
+
+
+def test_users_are_compared_over_the_seeds_that_both_rows_have_them_of(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    ours, other = ({seed: rng.random(30) for seed in range(3)} for _ in range(2))
+    del other[1]
+    for name, values in (("ours", ours), ("other", other)):
+        for seed, users in values.items():
+            helps_users.keep(tmp_path, name, seed, dict.fromkeys(helps_models.METRICS, users))
+    cells = [
+        {"slug": name, "name": name, "method": {"vectors": "id"}, "runs": [
+            dict.fromkeys(helps_models.METRICS, float(n)) for n in range(3)
+        ]}
+        for name in ("ours", "other")
+    ]  # fmt: skip
+    row = helps_compare.comparisons(tmp_path, cells, cells[0], {})["recall@20"]["other"]
+    gap = compare(np.mean([ours[0], ours[2]], axis=0), np.mean([other[0], other[2]], axis=0))
+    assert (row["tested"], row["seeds"], row["difference"]) == (2, 3, 0.0)  # this one of all models
+    assert row["gap"] == pytest.approx(gap.difference)
+    assert row["p"] == pytest.approx(gap.p)
 
 
 def test_p_over_seeds() -> None:
