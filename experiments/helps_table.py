@@ -205,7 +205,8 @@ def write(results: Path, default: str, order: list[str], head: str) -> None:
             pages += [*table(more, against, order), ""]
         answers.append(answer(folder.name, cells, [default, *FIRST]))
         steps += lengths(folder.name, cells)
-        gains += [series for series in [gain(folder.name, cells)] if series]
+        if series := gain(folder.name, cells):
+            gains.append(series)
         ahead += summary(folder.name, against, RIVALS)
         for row, gaps in against.get("learned", {}).items():
             agents += summary(f"{folder.name} | {row}", gaps, list(LEARNED[row]))

@@ -123,7 +123,8 @@ def train(
 
         def show(row: dict[str, Any]) -> None:
             epochs.append(row["epoch"])
-            latest.update({"reward": row["reward"]} if "reward" in row else {})
+            if "reward" in row:
+                latest["reward"] = row["reward"]
             row = latest | row
             total = settings.train.epochs
             if row["phase"] == "agent":
