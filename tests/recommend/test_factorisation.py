@@ -116,6 +116,16 @@ def test_config_refuses_nonsense() -> None:
         RecommenderConfig(l2=-1)
 
 
+def test_updates_grow_with_the_data_within_bounds() -> None:
+    config = RecommenderConfig()
+    # a 32nd of the pairs, from 2,048 to 8,192; what is set is kept
+    sizes = {100: 2048, 65_536: 2048, 160_000: 5000, 262_144: 8192, 10**7: 8192}
+    assert {n: config.pairs_per_update(n) for n in sizes} == sizes
+    assert RecommenderConfig(batch=10).pairs_per_update(10**7) == 10
+    with pytest.raises(ConfigError, match=r"recommender\.batch must be at least 0, got -1"):
+        RecommenderConfig(batch=-1)
+
+
 def test_a_sampler_of_ones_own_is_asked_per_batch() -> None:
     known, _ = random_world(0)
 

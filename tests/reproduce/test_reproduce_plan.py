@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,13 @@ import pytest
 from cerec.errors import ConfigError
 from cerec.reproduce.plan import EXPERIMENTS, names, read_experiment, slug
 from cerec.reproduce.runner import KINDS
-from cerec.reproduce.store import Result, read_result, read_results, write_result
+from cerec.reproduce.store import (
+    Result,
+    read_result,
+    read_results,
+    run_table,
+    write_result,
+)
 
 SETS = """
 [tiny]
@@ -108,6 +115,19 @@ def test_results_of_other_settings_are_missing(folder: Path, tmp_path: Path) -> 
     (folder / "two.toml").write_text(EXPERIMENT.replace('"agent.depth" = 2', '"agent.depth" = 3'))
     changed = read_experiment("two", folder)
     assert len(read_results(tmp_path, changed).done) == 0
+
+
+def test_a_default_that_is_written_out_later_leaves_results_as_they_are(
+    folder: Path, tmp_path: Path
+) -> None:
+    plan = read_experiment("two", folder)
+    cell = plan.cells()[0]
+    write_result(tmp_path, plan, Result(cell, {}, {"run": run_table(cell)}))
+    patience = cell.config.train.patience
+    same = replace(cell, settings={**cell.settings, "train.patience": patience})
+    assert read_result(tmp_path, plan, same) is not None
+    other = replace(cell, settings={**cell.settings, "train.patience": patience + 1})
+    assert read_result(tmp_path, plan, other) is None
 
 
 @pytest.mark.parametrize("quick", [False, True])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,6 +28,8 @@ from cerec.parsing import parse
 from cerec.recommend.compared.registry import SYSTEMS
 from cerec.recommend.config import MODELS
 from cerec.run import Run
+from cerec.training.loop import TrainConfig
+from cerec.training.stopping import Stopper
 
 
 def read_config(
@@ -116,28 +118,26 @@ def train(
         seed = begun[1]
     dataset = load(data, format=format, **parse_options(option or []))
     with progress() as bar:
-        task = bar.add_task("training", total=settings.train.epochs, note="")
+        task = bar.add_task("training", total=None, note="")
         epochs: list[int] = []
         latest: dict[str, Any] = {}  # the reward, which not every epoch has
         shown = ("loss", "reward", settings.train.metric)
+        ahead = Ahead(settings.train)
 
         def show(row: dict[str, Any]) -> None:
             epochs.append(row["epoch"])
             if "reward" in row:
                 latest["reward"] = row["reward"]
             row = latest | row
-            total = settings.train.epochs
-            if row["phase"] == "agent":
-                total = settings.train.agent_epochs
             bar.update(
                 task,
                 description=str(row["phase"]),
                 completed=row["epoch"],
-                total=total,
+                total=ahead.soonest(row),
                 note=figures(row, shown),
             )
             if not err.is_terminal and (row["phase"] == "agent" or settings.train.metric in row):
-                remark(f"{row['phase']} epoch {row['epoch']} of {total}: {figures(row)}")
+                remark(f"{row['phase']} epoch {row['epoch']} of {ahead.most(row)}: {figures(row)}")
 
         try:
             run = fit(
@@ -156,6 +156,31 @@ def train(
     tell(run, out_folder, "saved" if epochs else "finished before:")
     if not run.meta["finished"]:
         raise typer.Exit(130)
+
+
+class Ahead:
+    """When a phase of a training will end, as far as the rows seen so far tell."""
+
+    def __init__(self, config: TrainConfig) -> None:
+        self._config = config
+        self._stopper = Stopper(config.patience)
+
+    def soonest(self, row: Mapping[str, Any]) -> int:
+        """The epoch it ends with if validation finds nothing better from here on."""
+        if row["phase"] == "agent":
+            return self._config.agent_epochs
+        config, looked = self._config, self._config.metric in row
+        if looked and row["epoch"] > config.warmup:
+            self._stopper.look(row["epoch"], row[config.metric])
+        look = -(-row["epoch"] // config.validate_every)  # this one, or the next
+        waits = config.patience - self._stopper.waited - (not looked)
+        return min((look + waits) * config.validate_every, config.epochs)
+
+    def most(self, row: Mapping[str, Any]) -> str:
+        """The epochs it may take."""
+        if row["phase"] == "agent":
+            return str(self._config.agent_epochs)
+        return f"at most {self._config.epochs}"
 
 
 def tell(run: Run, folder: Path, done: str) -> None:

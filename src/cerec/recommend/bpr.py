@@ -49,7 +49,7 @@ class PairFactorisation(FactorModel):
         context = self._factors.context(list_length(negatives, swaps))
         changes = None if swaps is None else changed(swaps, user, item, context, rng)
         loss = 0.0
-        for rows in batches(len(user), self.config.batch, rng):
+        for rows in batches(len(user), self.config.pairs_per_update(len(user)), rng):
             u, i = user[rows], item[rows]
             loss += self._pairs(u, i, drawn(negatives, u, i, context, rng))
             if changes is not None:

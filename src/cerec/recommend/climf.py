@@ -32,13 +32,14 @@ class ListFactorisation(FactorModel):
         rng: np.random.Generator,
         swaps: SwapSampler | None = None,
     ) -> float:
-        """See `Recommender.epoch`; `config.batch` counts pairs, rounded up to whole users."""
+        """See `Recommender.epoch`; updates are of `config.batch` pairs, rounded to whole users."""
         del negatives, swaps
         f = self._factors
         lists = Ragged.from_pairs(user, item, len(f.user))
         per_user = max(1.0, lists.size / max(len(lists), 1))
+        per_update = self.config.pairs_per_update(len(user))
         loss = 0.0
-        for users in batches(len(lists), max(1, round(self.config.batch / per_user)), rng):
+        for users in batches(len(lists), max(1, round(per_update / per_user)), rng):
             part = _positives(lists, users, rng)
             kernels.mark(users, f.touched_user)
             kernels.mark(part.indices, f.touched_item)

@@ -10,6 +10,7 @@ from cerec.errors import ConfigError, check_fields
 MODELS = ("bpr", "climf", "climf-original", "lightgcn")
 VECTORS = ("attributes", "id")
 WIDEST = 100_000  # far more than a vector can use, and memory cannot hold
+UPDATES, FEWEST, MOST = 32, 2048, 8192  # updates per epoch, and the pairs of one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +27,9 @@ class RecommenderConfig:
     """Step size of Adagrad (of Adam for LightGCN)."""
     l2: float = 0.03
     """Pull towards zero on the vectors of every pair learned from."""
-    batch: int = 2048
-    """Pairs per update."""
+    batch: int = 0
+    """Pairs per update; 0: a 32nd of the train pairs, from 2,048 to 8,192. What an epoch
+    teaches hardly depends on it, what it costs does: item vectors are made anew every update."""
     swap_weight: float = 1.0
     """Weight of the imagined items beside the ordinary negatives, where swaps are drawn."""
     swap_known: int = 10
@@ -43,9 +45,13 @@ class RecommenderConfig:
         """Weight of softplus(-f_ui) in the loss; see `bpr.PairFactorisation`."""
         return 1.0 if self.model.startswith("climf") else 0.0
 
+    def pairs_per_update(self, pairs: int) -> int:
+        """`batch`, or what it stands for where an epoch has that many pairs."""
+        return self.batch or min(max(pairs // UPDATES, FEWEST), MOST)
+
     def __post_init__(self) -> None:
         check_fields(self, "recommender")
-        for name, least in (("dim", 1), ("batch", 1), ("layers", 1)):
+        for name, least in (("dim", 1), ("batch", 0), ("layers", 1)):
             if getattr(self, name) < least:
                 raise ConfigError(
                     f"recommender.{name} must be at least {least}, got {getattr(self, name)}"

@@ -70,7 +70,7 @@ class LightGCN:
         start = self.context(list_length(negatives, swaps))
         changes = None if swaps is None else changed(swaps, user, item, start, rng)
         total = 0.0
-        for rows in batches(len(user), self.config.batch, rng):
+        for rows in batches(len(user), self.config.pairs_per_update(len(user)), rng):
             u, i = user[rows], item[rows]
             final = self._propagate()
             seen = self._seen(final, start.lists)

@@ -62,11 +62,21 @@ def read_result(folder: Path, experiment: Experiment, cell: Cell) -> Result | No
         return None
     table = read_json(path)
     if cell.kind in WHOLE:  # may have been made by another command, with options of its own
-        known = table.get("cell", cell.depends) == cell.depends
-        return Result(cell, table, table.get("made", {})) if known else None
-    if table.get("cell") != cell.depends:
+        about = table.get("made", {})
+        known = "cell" not in table or _same(table["cell"], about, cell)
+        return Result(cell, table, about) if known else None
+    if not _same(table.get("cell"), table.get("about", {}), cell):
         return None
     return Result(cell, table["found"], table["about"])
+
+
+def _same(kept: Table | None, about: Table, cell: Cell) -> bool:
+    """True for what `cell` asks for, whether a setting is written out or was the default then."""
+    if kept is None or {**kept, "settings": cell.settings} != cell.depends:
+        return False
+    was, now = about.get("run", {}), run_table(cell)
+    names = differences(kept["settings"], cell.settings)
+    return all(_setting(was, name) == _setting(now, name) for name in names)
 
 
 def read_results(folder: Path, experiment: Experiment) -> Results:

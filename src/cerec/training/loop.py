@@ -38,15 +38,16 @@ Row = dict[str, float | int | str]
 class TrainConfig:
     """How long, and when to stop."""
 
-    epochs: int = 200
+    epochs: int = 1000
     """Passes over the train pairs at the most."""
     warmup: int = 5
     """Epochs with ordinary negatives before counterfactuals come in; where they do, none of these
     epochs is the best."""
     validate_every: int = 5
     """Epochs between two looks at the validation part."""
-    patience: int = 5
-    """Looks without a better value before training stops."""
+    patience: int = 12
+    """Looks without a better value before training stops. Where users know little, validation
+    rises slowly and for hundreds of epochs."""
     metric: str = "ndcg@20"
     """The validation number that decides: recall@K or ndcg@K."""
     agent_every: int = 5
