@@ -578,6 +578,18 @@ def test_a_recommender_that_diverges_is_told_with_the_setting_to_lower() -> None
         cerec.train(make_world(SMALL, seed=1), wild)
 
 
+def test_a_loss_above_that_of_knowing_nothing_is_told_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    data = make_world(SMALL, seed=1)
+    for rate, times in ((0.05, 0), (1e6, 1)):
+        caplog.clear()
+        cerec.train(data, replace(QUICK, recommender=RecommenderConfig(learning_rate=rate)))
+        assert caplog.text.count("lower recommender.learning_rate (1000000.0)") == times
+        # ln 2 for the negative, and as much for the imagined item
+        assert caplog.text.count("where knowing nothing has 1.4") == times
+
+
 def test_wrong_arguments_from_python_are_one_line(small_run: cerec.Run) -> None:
     assert small_run.new_item(np.array(small_run.attributes("m01")[:1])).attributes
     strange: list[Any] = ["genre=Drama", {"genre": "Drama"}, [("genre", "Drama", "x")], None, [3]]

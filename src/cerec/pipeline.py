@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
@@ -130,7 +131,7 @@ def _learn(data: Dataset, parts: Split, asked: _Asked, folder: Path | None, *, r
         validate=lambda scorer: validation_figures(
             for_newcomers(scorer, parts.train), parts, config.train.metric
         ),
-        watchers=[] if asked.on_row is None else [asked.on_row],
+        watchers=[_loss_watch(config), *([asked.on_row] if asked.on_row else [])],
         folder=folder / "checkpoint" if folder else None,
         negatives=asked.negatives,
         stamp=fingerprint(asked.begun),
@@ -190,6 +191,26 @@ def _telling_divergence(config: RunConfig) -> Iterator[None]:
             "training diverged, the recommender holds no numbers any more; lower "
             f"{section}.learning_rate ({settings.learning_rate})"
         ) from None
+
+
+def _loss_watch(config: RunConfig) -> Callable[[Row], None]:
+    """Says once that the loss is several times that of a model that knows nothing."""
+    r = config.recommender
+    told: list[float] = []
+    chance = math.log(2) * (1 + r.alone + r.swap_weight)
+    # the loss of lists grows with their length, that of a compared system is its own
+    bounded = config.system is None and r.model != "climf-original"
+
+    def watch(row: Row) -> None:
+        loss = float(row.get("loss", 0.0))
+        if bounded and not told and loss > 4 * chance:
+            told.append(loss)
+            log.warning(
+                f"note: the loss is {loss:.3g}, where knowing nothing has {chance:.2g}; "
+                f"lower recommender.learning_rate ({r.learning_rate})"
+            )
+
+    return watch
 
 
 def checked(who: str, data: object, config: object, seed: object) -> int:
