@@ -57,8 +57,8 @@ def run_cell(
         "known": method.known,
         "like": method.like,
     }
-    fit = SETS[world.name].fit_of(method)
-    if fit is None or not tune(world, name, method, cell, cache, deadline):
+    fit = SETS[world.name].fit
+    if not tune(world, name, method, cell, cache, deadline):
         return
     setting = setting_of(RESULTS / world.name / f"{slug(method.like or name)}.json")
     setting["patience"] = fit.patience * fit.every

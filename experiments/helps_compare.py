@@ -8,17 +8,13 @@ from typing import Any
 import helps_users
 import numpy as np
 from helps_models import METRICS
-from helps_rows import AS_LEARNED, BY_ID, LITERAL_ROW, ONE_STEP, SHORT_ROW
+from helps_rows import AS_LEARNED, BY_ID, LITERAL_ROW, ONE_STEP
 from scipy.stats import ttest_1samp, ttest_ind
 
 from cerec.evaluate.statistics import compare, holm
 
 LEARNED = {
-    "attributes / DNS 4 + imagined by need, learned": (
-        ONE_STEP,
-        AS_LEARNED,
-        SHORT_ROW,
-    ),
+    "attributes / DNS 4 + imagined by need, learned": (ONE_STEP, AS_LEARNED),
     "attributes / learned walk (the paper's form)": (
         LITERAL_ROW,
         "attributes / walk, after 10 epochs of uniform",

@@ -38,13 +38,6 @@ class Method:
     start: NegativeSampler = field(default_factory=Uniform)
     like: str = ""
     """The row whose learning rate and l2 this one takes over; empty: it is tuned itself."""
-    brief: bool = False
-    """Learned as briefly as slow rows, to be compared with them; no row where none is slow."""
-
-    @property
-    def slow(self) -> bool:
-        """True where every epoch makes the lists of all users, or asks the agent."""
-        return self.agent is not None or self.negatives.list_length > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +54,6 @@ class Set:
     """How long the models that are tested learn."""
     beyond: int = 3
     """Trials beyond `trials` that a row may have, so that its best l2 is not the last tried."""
-    brief: FitConfig | None = None
-    """How long those of slow rows learn, where `fit` would take them hours."""
-
-    def fit_of(self, method: Method) -> FitConfig | None:
-        """How long the models of a row learn that are tested; None: the set has no such row."""
-        return self.brief if method.brief or (self.brief and method.slow) else self.fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +159,6 @@ for _vectors in ("attributes", "id"):
     METHODS[f"{_vectors} / DNS 4 outside the list"] = Method(_vectors, Rational())
 AS_LEARNED = f"{ONE_STEP}, after 10 epochs of DNS 4"  # as learned changes start
 METHODS[AS_LEARNED] = replace(METHODS[f"{ONE_STEP}, after 10 epochs of uniform"], start=DNS(4))
-SHORT_ROW = f"{AS_LEARNED}, as briefly as learned changes"
-METHODS[SHORT_ROW] = replace(METHODS[AS_LEARNED], brief=True)
 LINES = ("popularity", "ease", "itemknn")
 
 WIKI = ("*wikiPageWikiLink*", "*rdf-syntax-ns#type*")
@@ -204,8 +189,7 @@ SETS: dict[str, Set] = {
         ((0.1, 0.01), (0.1, 0.02)),
         8192,
         FitConfig(epochs=100, every=10, patience=2),
-        FitConfig(epochs=400, every=10, patience=3),
+        FitConfig(epochs=1000, every=10, patience=3),
         beyond=0,
-        brief=FitConfig(epochs=100, every=10, patience=2),
     ),
 }

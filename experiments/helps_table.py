@@ -159,6 +159,21 @@ def summary(name: str, against: dict[str, Any], rivals: list[str]) -> list[str]:
     return lines
 
 
+def shipped(results: Path, default: str) -> list[str]:
+    """What `cerec train` gives with nothing set, beside the default row of the set."""
+    lines = []
+    for path in sorted((results.parent / "shipped").glob("*.json"), key=lambda p: p.stem):
+        found = json.loads(path.read_text())
+        runs, cells = found["runs"], load_cells(results / found["set"])
+        tuned = next(cell["runs"] for cell in cells if cell["name"] == default)
+        columns = [f"{figure(runs, m)} | {figure(tuned, m)}" for m in METRICS]
+        columns.append(f"{np.mean([run['epoch'] for run in runs]):.0f}")
+        name = found["set"] + (", nothing left out" if found["whole"] else "")
+        lines.append(f"| {name} | {len(runs)} | {' | '.join(columns)} |")
+    heads = "recall@20 | tuned | ndcg@20 | tuned | best epoch"
+    return [f"| set | seeds | {heads} |", "|---|---|---|---|---|---|---|", *lines]
+
+
 def varied(cell: dict[str, Any]) -> bool:
     """True for rows that vary one thing of another: they have their settings from it."""
     return bool(cell["method"].get("like"))
@@ -220,6 +235,13 @@ def write(results: Path, default: str, order: list[str], head: str) -> None:
         )
     lines = [
         filled(head, results.parent).strip().replace("<!-- answers -->", "\n".join(answers)),
+        "",
+        "## With the settings as shipped",
+        "",
+        "`cerec train` with nothing set but the filters, beside the default's row, tuned "
+        "(`python experiments/shipped.py --data FOLDER`, files in `docs/results/shipped/`):",
+        "",
+        *shipped(results, default),
         "",
         "## The default against its rivals",
         "",

@@ -322,9 +322,3 @@ def test_walks_stand_side_by_side_by_their_length() -> None:
     assert gain.y == pytest.approx([0.1, 0.15])
     assert gain.low == pytest.approx([-0.0414, 0.15], abs=1e-4)
     assert gain.high == pytest.approx([0.2414, 0.15], abs=1e-4)
-
-
-def test_a_row_without_a_length_in_a_set_is_left_out(world: helps.World, tmp_path: Path) -> None:
-    plain = helps_rows.Method("id", Uniform(), brief=True)
-    helps.run_cell(world, "plain, briefly", plain, 1, tmp_path, float("inf"))
-    assert not (tmp_path / "helps").exists()
