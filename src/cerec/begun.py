@@ -25,6 +25,10 @@ except ImportError:  # Windows has none
     fcntl = None  # type: ignore[assignment]
 
 
+NUMBERLESS = ("train.checkpoint_seconds", "train.tensorboard")
+"""Settings that change no number: a training may go on with others."""
+
+
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
     """Make the folder, and keep other trainings out of it; a kill lets go of it."""
@@ -60,7 +64,7 @@ def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -
         if not (folder / "run.json").exists():
             return False
         meta = read_facts(folder)["meta"]
-        done = bool(meta.get("finished")) and meta.get("begun") == begun
+        done = bool(meta.get("finished")) and not _others(_parsed(meta["begun"]), begun)
         if done:
             drop_checkpoint(folder / "checkpoint")  # of a kill just before the end
         return done
@@ -101,18 +105,27 @@ def read_begun(folder: Path) -> dict[str, Any]:
     """What the training in a folder was begun with, its settings as a table."""
     path = folder / "begun.json"
     try:
-        begun = read_json(path)
-        return {**begun, "config": tomllib.loads(begun["config"]), "seed": int(begun["seed"])}
+        begun = _parsed(read_json(path))
+        return {**begun, "seed": int(begun["seed"])}
     except (RunError, KeyError, TypeError, ValueError, AttributeError):
         raise damaged(path) from None
 
 
 def _refuse_other(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
     """Refuse to resume what was begun otherwise, naming what differs."""
-    found = [n for n in ("data", "seed", "negatives") if there.get(n) != here.get(n)]
-    found += differences(there["config"], tomllib.loads(here["config"]))
-    if found:
+    if found := _others(there, here):
         raise RunError(
             f"{folder}: was begun with another {', '.join(found)}; "
             "resume with the same, or train into another folder"
         )
+
+
+def _parsed(begun: dict[str, Any]) -> dict[str, Any]:
+    return {**begun, "config": tomllib.loads(begun["config"])}
+
+
+def _others(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
+    """What differs between two trainings, of all that numbers depend on."""
+    found = [n for n in ("data", "seed", "negatives") if there.get(n) != here.get(n)]
+    found += differences(there["config"], tomllib.loads(here["config"]))
+    return [name for name in found if name not in NUMBERLESS]

@@ -13,10 +13,23 @@ DEFAULT = RunConfig()
 
 
 def idle(
-    config: RunConfig, data: Dataset, facts: Facts, negatives: NegativeSampler | None = None
+    config: RunConfig,
+    data: Dataset,
+    facts: Facts,
+    negatives: NegativeSampler | None = None,
+    *,
+    validated: bool = True,
 ) -> list[str]:
-    """What will do nothing of what was asked, a line each; empty when all of it counts."""
+    """What will do nothing of what was asked, a line each; empty when all of it counts.
+
+    `validated`: whether there is a validation part to stop by.
+    """
     out = [f"note: {words}" for words in (*_of_split(config, data), *_of_model(config, negatives))]
+    if not validated and config.train.epochs == DEFAULT.train.epochs:
+        out.append(
+            "note: no validation part says when to stop, so all of train.epochs = "
+            f"{config.train.epochs:,} are learned; set it to the best epoch of a run that has one"
+        )
     if not config.system:
         out += [f"note: {words}" for words in (*_of_facts(config, facts), *_of_options(config))]
     return out

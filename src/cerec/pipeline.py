@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +37,9 @@ from cerec.run import Run, open_run
 from cerec.threads import training_threads
 from cerec.training.board import Board, drop_events, writer
 from cerec.training.checkpoint import drop_checkpoint
-from cerec.training.loop import Row, Trainer
+from cerec.training.loop import Row, TrainConfig, Trainer
 from cerec.training.signals import SignalConfig
+from cerec.training.watch import LossWatch
 
 log = logging.getLogger("cerec")
 REPORTED = ("recall", "ndcg", "hr", "precision", "mrr", "map")
@@ -62,7 +62,8 @@ def train(
     With `out`, the run is written there and training leaves checkpoints, so that a killed one
     goes on with `resume=True` and ends with the same numbers. An interrupt (Ctrl-C) ends with
     the best recommender so far. A sampler of one's own (`negatives`) takes the place of the
-    ordinary negatives that `config.signals` names.
+    ordinary negatives that `config.signals` names. `on_row` is given the history's row of every
+    epoch and in it `until`, where the phase ends if validation finds nothing better.
 
     Nothing held out enters graph, sampler or stopping: validation decides when to stop, test is
     looked at once, at the end.
@@ -115,7 +116,7 @@ def _learn(data: Dataset, parts: Split, asked: _Asked, folder: Path | None, *, r
             f"{data.name}: no item has an attribute to change, so agent.reward = 'verified' has "
             "nothing to verify; add item facts, or set agent.reward = 'all'"
         )
-    for words in idle(config, data, facts, asked.negatives):
+    for words in idle(config, data, facts, asked.negatives, validated=parts.valid.size > 0):
         log.warning(words)
     model = _model(config, Material(parts.train, facts, ckg, seed))
     flip = flip_test(facts, config.agent.list_length)
@@ -131,10 +132,10 @@ def _learn(data: Dataset, parts: Split, asked: _Asked, folder: Path | None, *, r
         validate=lambda scorer: validation_figures(
             for_newcomers(scorer, parts.train), parts, config.train.metric
         ),
-        watchers=[_loss_watch(config), *([asked.on_row] if asked.on_row else [])],
+        watchers=_watchers(asked, parts.train),
         folder=folder / "checkpoint" if folder else None,
         negatives=asked.negatives,
-        stamp=fingerprint(asked.begun),
+        stamp=fingerprint({**asked.begun, "config": to_toml(_numbers(config))}),
     )
     if resume and not trainer.resume():
         log.warning(f"{folder}: nothing to resume there; beginning anew")
@@ -170,6 +171,15 @@ def _learn(data: Dataset, parts: Split, asked: _Asked, folder: Path | None, *, r
     return run
 
 
+def _numbers(config: RunConfig) -> RunConfig:
+    """The settings without those that change no number (`begun.NUMBERLESS`)."""
+    plain = TrainConfig()
+    train = replace(
+        config.train, checkpoint_seconds=plain.checkpoint_seconds, tensorboard=plain.tensorboard
+    )
+    return replace(config, train=train)
+
+
 def _board(folder: Path, trainer: Trainer) -> Board:
     """The chart of a training; of one that is resumed it is drawn again, no epoch twice."""
     drop_events(folder / "tensorboard")
@@ -193,24 +203,13 @@ def _telling_divergence(config: RunConfig) -> Iterator[None]:
         ) from None
 
 
-def _loss_watch(config: RunConfig) -> Callable[[Row], None]:
-    """Says once that the loss is several times that of a model that knows nothing."""
-    r = config.recommender
-    told: list[float] = []
-    chance = math.log(2) * (1 + r.alone + r.swap_weight)
-    # the loss of lists grows with their length, that of a compared system is its own
-    bounded = config.system is None and r.model != "climf-original"
-
-    def watch(row: Row) -> None:
-        loss = float(row.get("loss", 0.0))
-        if bounded and not told and loss > 4 * chance:
-            told.append(loss)
-            log.warning(
-                f"note: the loss is {loss:.3g}, where knowing nothing has {chance:.2g}; "
-                f"lower recommender.learning_rate ({r.learning_rate})"
-            )
-
-    return watch
+def _watchers(asked: _Asked, known: Ragged) -> list[Callable[[Row], None]]:
+    config, r = asked.config, asked.config.recommender
+    out = [] if asked.on_row is None else [asked.on_row]
+    if config.system is None and r.model != "climf-original":
+        imagined = config.signals.counterfactuals == "imagined" and r.vectors == "attributes"
+        out.append(LossWatch(r, known, imagined=imagined))
+    return out
 
 
 def checked(who: str, data: object, config: object, seed: object) -> int:

@@ -128,6 +128,9 @@ def test_a_default_that_is_written_out_later_leaves_results_as_they_are(
     assert read_result(tmp_path, plan, same) is not None
     other = replace(cell, settings={**cell.settings, "train.patience": patience + 1})
     assert read_result(tmp_path, plan, other) is None
+    rated = replace(cell, settings={**cell.settings, "filters.min_rating": 4.0})
+    write_result(tmp_path, plan, Result(rated, {}, {}))  # nobody knows what it was made with
+    assert read_result(tmp_path, plan, cell) is None
 
 
 @pytest.mark.parametrize("quick", [False, True])

@@ -119,6 +119,38 @@ def test_early_stopping_restores_the_best_epoch() -> None:
     assert job.progress.stopper.best_epoch == 4
 
 
+@pytest.mark.parametrize("kind", ["imagined", "none"])
+def test_the_end_is_told_as_it_would_be_if_nothing_better_came(kind: Any) -> None:
+    job, seen = trainer(Counter(peak=4), Learner(), epochs=50), []
+    job.signals = SignalConfig(chooser="agent", counterfactuals=kind)
+    job.watch(lambda row: seen.append(row["until"]))
+    job.run()
+    # looks at 2 (of the warm-up where there is one), 4 (best), 6 and 8; two without a better one
+    first = 8 if kind == "imagined" else 6
+    assert seen == [first, first, first, 8, 8, 8, 8, 8, 3, 3, 3]
+    assert all("until" not in row for row in job.progress.history)
+
+
+def test_the_end_is_the_last_epoch_where_nothing_is_validated(tmp_path: Path) -> None:
+    job, seen = trainer(Counter(), None, tmp_path, epochs=9), []
+    job._validate = lambda scorer: {"ndcg@20": float("nan")}
+    job.watch(lambda row: seen.append(row["until"]))
+    job.run()
+    assert seen[3:] == [9] * 6
+
+
+def test_the_end_is_the_same_after_a_stop(tmp_path: Path) -> None:
+    model = Counter(peak=4)
+    job = trainer(model, None, tmp_path, patience=3)
+    job.watch(lambda row: signal.raise_signal(signal.SIGINT) if row["epoch"] == 7 else None)
+    assert not job.run()
+    again, seen = trainer(Counter(peak=4), None, tmp_path, patience=3), []
+    assert again.resume()
+    again.watch(lambda row: seen.append((row["epoch"], row["until"])))
+    assert again.run()
+    assert seen == [(8, 10), (9, 10), (10, 10)]
+
+
 def test_counterfactuals_come_after_the_warm_up_and_the_agent_goes_on() -> None:
     model, policy = Counter(), Learner()
     trainer(model, policy, epochs=5).run()

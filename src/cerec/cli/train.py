@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.progress import Progress
 from rich.table import Table
 
 from cerec.cli.arguments import named
@@ -29,7 +30,6 @@ from cerec.recommend.compared.registry import SYSTEMS
 from cerec.recommend.config import MODELS
 from cerec.run import Run
 from cerec.training.loop import TrainConfig
-from cerec.training.stopping import Stopper
 
 
 def read_config(
@@ -118,27 +118,7 @@ def train(
         seed = begun[1]
     dataset = load(data, format=format, **parse_options(option or []))
     with progress() as bar:
-        task = bar.add_task("training", total=None, note="")
-        epochs: list[int] = []
-        latest: dict[str, Any] = {}  # the reward, which not every epoch has
-        shown = ("loss", "reward", settings.train.metric)
-        ahead = Ahead(settings.train)
-
-        def show(row: dict[str, Any]) -> None:
-            epochs.append(row["epoch"])
-            if "reward" in row:
-                latest["reward"] = row["reward"]
-            row = latest | row
-            bar.update(
-                task,
-                description=str(row["phase"]),
-                completed=row["epoch"],
-                total=ahead.soonest(row),
-                note=figures(row, shown),
-            )
-            if not err.is_terminal and (row["phase"] == "agent" or settings.train.metric in row):
-                remark(f"{row['phase']} epoch {row['epoch']} of {ahead.most(row)}: {figures(row)}")
-
+        meter = Meter(bar, settings.train)
         try:
             run = fit(
                 dataset,
@@ -147,40 +127,46 @@ def train(
                 out=out_folder,
                 resume=resume,
                 force=force,
-                on_row=show,
+                on_row=meter,
             )
         except KeyboardInterrupt:  # before the first epoch or after the last
             if not find_checkpoint(out_folder / "checkpoint"):
                 raise
             raise KeyboardInterrupt("go on with the same command and --resume") from None
-    tell(run, out_folder, "saved" if epochs else "finished before:")
+    tell(run, out_folder, "saved" if meter.epochs else "finished before:")
     if not run.meta["finished"]:
         raise typer.Exit(130)
 
 
-class Ahead:
-    """When a phase of a training will end, as far as the rows seen so far tell."""
+class Meter:
+    """Shows the rows of a training: a bar on a terminal, elsewhere a line for every look."""
 
-    def __init__(self, config: TrainConfig) -> None:
-        self._config = config
-        self._stopper = Stopper(config.patience)
+    def __init__(self, bar: Progress, config: TrainConfig) -> None:
+        self.epochs = 0
+        self._bar, self._config = bar, config
+        self._task = bar.add_task("training", total=None, note="")
+        self._latest: dict[str, Any] = {}  # the reward, which not every epoch has
 
-    def soonest(self, row: Mapping[str, Any]) -> int:
-        """The epoch it ends with if validation finds nothing better from here on."""
-        if row["phase"] == "agent":
-            return self._config.agent_epochs
-        config, looked = self._config, self._config.metric in row
-        if looked and row["epoch"] > config.warmup:
-            self._stopper.look(row["epoch"], row[config.metric])
-        look = -(-row["epoch"] // config.validate_every)  # this one, or the next
-        waits = config.patience - self._stopper.waited - (not looked)
-        return min((look + waits) * config.validate_every, config.epochs)
-
-    def most(self, row: Mapping[str, Any]) -> str:
-        """The epochs it may take."""
-        if row["phase"] == "agent":
-            return str(self._config.agent_epochs)
-        return f"at most {self._config.epochs}"
+    def __call__(self, row: dict[str, Any]) -> None:
+        """Show one row."""
+        self.epochs += 1
+        if "reward" in row:
+            self._latest["reward"] = row["reward"]
+        row = self._latest | row
+        if row["epoch"] == 1:
+            self._bar.update(self._task, total=row["until"])  # and forget the speed of before
+        self._bar.tasks[0].total = row["until"]
+        self._bar.update(
+            self._task,
+            description=str(row["phase"]),
+            completed=row["epoch"],
+            note=figures(row, ("loss", "reward", self._config.metric)),
+        )
+        if not err.is_terminal and (row["phase"] == "agent" or self._config.metric in row):
+            most = f"at most {self._config.epochs}"
+            if row["phase"] == "agent":
+                most = f"{self._config.agent_epochs}"
+            remark(f"{row['phase']} epoch {row['epoch']} of {most}: {figures(row)}")
 
 
 def tell(run: Run, folder: Path, done: str) -> None:

@@ -22,7 +22,9 @@ def list_length(*samplers: NegativeSampler | SwapSampler | None) -> int:
         if isinstance(sampler, type):
             raise ConfigError(f"{sampler.__name__} is a class; give a sampler made of it")
         length = getattr(sampler, "list_length", None)
-        if not _takes_four(getattr(sampler, "draw", None)) or not isinstance(length, int):
+        if not _takes_four(getattr(sampler, "draw", None)) or not isinstance(
+            length, int | np.integer
+        ):
             raise ConfigError(
                 f"{sampler!r} is no sampler: it needs draw(user, item, context, rng) "
                 "and list_length, a whole number"
@@ -31,7 +33,7 @@ def list_length(*samplers: NegativeSampler | SwapSampler | None) -> int:
             raise ConfigError(
                 f"{type(sampler).__name__}.list_length must not be negative, got {length}"
             )
-        longest = max(longest, length)
+        longest = max(longest, int(length))
     return longest
 
 

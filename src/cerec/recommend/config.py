@@ -28,8 +28,9 @@ class RecommenderConfig:
     l2: float = 0.03
     """Pull towards zero on the vectors of every pair learned from."""
     batch: int = 0
-    """Pairs per update; 0: a 32nd of the train pairs, from 2,048 to 8,192. What an epoch
-    teaches hardly depends on it, what it costs does: item vectors are made anew every update."""
+    """Pairs per update; 0: a 32nd of the train pairs, from 2,048 to 8,192. Within
+    these bounds what an epoch teaches hardly depends on it, what it costs does: item vectors are
+    made anew every update."""
     swap_weight: float = 1.0
     """Weight of the imagined items beside the ordinary negatives, where swaps are drawn."""
     swap_known: int = 10

@@ -72,9 +72,11 @@ def read_result(folder: Path, experiment: Experiment, cell: Cell) -> Result | No
 
 def _same(kept: Table | None, about: Table, cell: Cell) -> bool:
     """True for what `cell` asks for, whether a setting is written out or was the default then."""
-    if kept is None or {**kept, "settings": cell.settings} != cell.depends:
+    if kept is None or kept == cell.depends or "run" not in about:
+        return kept == cell.depends
+    if {**kept, "settings": cell.settings} != cell.depends:
         return False
-    was, now = about.get("run", {}), run_table(cell)
+    was, now = about["run"], run_table(cell)
     names = differences(kept["settings"], cell.settings)
     return all(_setting(was, name) == _setting(now, name) for name in names)
 

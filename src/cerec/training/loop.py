@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -228,15 +229,14 @@ class Trainer:
         give_back()
         return row
 
-    @property
-    def _warming(self) -> bool:
+    def _warms(self, epoch: int) -> bool:
         """True while nothing but the warm-up is in the model: not what was asked to be learned."""
         asked = self.signals.counterfactuals != "none" and self.config.epochs > self.config.warmup
-        return asked and self.progress.epoch <= self.config.warmup
+        return asked and epoch <= self.config.warmup
 
     def _look(self) -> Row:
         figures = self._validate(self.model.scorer())
-        if self._warming:
+        if self._warms(self.progress.epoch):
             return dict(figures)
         if self.progress.stopper.look(self.progress.epoch, figures[self.config.metric]):
             self._best = None  # not two of them at once
@@ -254,11 +254,28 @@ class Trainer:
             progress.epoch += 1
             self._finish(row, started)
 
+    @property
+    def until(self) -> int:
+        """The epoch with which this phase ends if validation finds nothing better from now on."""
+        config, stop, epoch = self.config, self.progress.stopper, self.progress.epoch
+        if self.progress.phase == "agent":
+            return config.agent_epochs
+        every = config.validate_every
+        if stop.best_epoch < 0:  # the first look that counts is better than none
+            last = epoch // every + 1
+            while self._warms(last * every):
+                last += 1
+        elif stop.best == -math.inf:  # looks that see nothing never end it
+            return config.epochs
+        else:
+            last = epoch // every
+        return min((last + stop.patience - stop.waited) * every, config.epochs)
+
     def _finish(self, row: Row, started: float) -> None:
         row["seconds"] = round(time.perf_counter() - started, 3)
         self.progress.history.append(row)
         for watch in self._watchers:
-            watch(row)
+            watch({**row, "until": self.until})
         if time.monotonic() - self._saved_at >= self.config.checkpoint_seconds:
             self._save()
 

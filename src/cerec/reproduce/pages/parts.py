@@ -91,7 +91,7 @@ def _value(value: Any) -> str:
 def _source(results: Results) -> str:
     experiment = results.experiment
     text = (
-        f"Settings: `src/cerec/reproduce/experiments/{experiment.name}.toml`. "
+        f"Settings: `src/cerec/reproduce/experiments/{experiment.name}.toml` and `sets.toml`. "
         f"Results: `{experiment.page}/`, one file per cell with its settings, command, commit, "
         "versions, seed, data fingerprint and time. This page is written from those files alone "
         f"by `cerec reproduce {experiment.name} --render-only --out docs/results`"
