@@ -64,7 +64,8 @@ def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -
         if not (folder / "run.json").exists():
             return False
         meta = read_facts(folder)["meta"]
-        done = bool(meta.get("finished")) and not _others(_parsed(meta["begun"]), begun)
+        ended = bool(meta.get("finished")) and "begun" in meta
+        done = ended and not _others(_parsed(meta["begun"]), begun)
         if done:
             drop_checkpoint(folder / "checkpoint")  # of a kill just before the end
         return done
