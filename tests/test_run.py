@@ -505,6 +505,21 @@ def test_nothing_of_an_old_run_is_lost_when_the_new_one_cannot_start(tmp_path: P
     assert cerec.open(folder).recommend("u01")
 
 
+def test_resume_takes_only_a_run_that_says_how_it_was_begun_for_finished(tmp_path: Path) -> None:
+    data, folder = make_world(SMALL, seed=1), tmp_path / "run"
+    first = cerec.train(data, QUICK, out=folder)
+    facts = json.loads((folder / "run.json").read_text())
+    del facts["meta"]["begun"]
+    (folder / "run.json").write_text(json.dumps(facts))
+    again = cerec.train(data, QUICK, out=folder, resume=True)  # learned anew
+    assert np.array_equal(again.scorer.item, first.scorer.item)
+    for wrong in ({}, 3, {"config": "[", "seed": 0}):
+        facts["meta"]["begun"] = wrong
+        (folder / "run.json").write_text(json.dumps(facts))
+        with pytest.raises(RunError, match=r"run\.json: damaged"):
+            cerec.train(data, QUICK, out=folder, resume=True)
+
+
 def test_save_never_deletes_what_is_not_a_run(small_run: cerec.Run, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(RunError, match="holds other files"):

@@ -65,7 +65,7 @@ def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -
             return False
         meta = read_facts(folder)["meta"]
         ended = bool(meta.get("finished")) and "begun" in meta
-        done = ended and not _others(_parsed(meta["begun"]), begun)
+        done = ended and not _others(_checked(meta["begun"], folder / "run.json"), begun)
         if done:
             drop_checkpoint(folder / "checkpoint")  # of a kill just before the end
         return done
@@ -106,10 +106,10 @@ def read_begun(folder: Path) -> dict[str, Any]:
     """What the training in a folder was begun with, its settings as a table."""
     path = folder / "begun.json"
     try:
-        begun = _parsed(read_json(path))
-        return {**begun, "seed": int(begun["seed"])}
-    except (RunError, KeyError, TypeError, ValueError, AttributeError):
+        begun = read_json(path)
+    except RunError:
         raise damaged(path) from None
+    return _checked(begun, path)
 
 
 def _refuse_other(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
@@ -121,8 +121,13 @@ def _refuse_other(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> 
         )
 
 
-def _parsed(begun: dict[str, Any]) -> dict[str, Any]:
-    return {**begun, "config": tomllib.loads(begun["config"])}
+def _checked(begun: Any, path: Path) -> dict[str, Any]:
+    """A beginning read from a file, its settings as a table; refused where it is not sound."""
+    try:
+        config = tomllib.loads(begun["config"])
+        return {**begun, "config": config, "seed": int(begun["seed"])}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise damaged(path) from None
 
 
 def _others(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
