@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cerec.config import preset_tables
 from cerec.data.dataset import Dataset
 from cerec.data.split import Split, split
 from cerec.data.synthetic import WorldConfig, make_world
@@ -89,6 +90,16 @@ def test_a_changed_default_is_another_cell(
     changed = dataclasses.replace(contender("bpr"), configs=(other,))
     monkeypatch.setattr("cerec.evaluate.compare.grid.contender", lambda name: changed)
     assert grid.run()[0].key != before.key
+    fixed = dataclasses.replace(contender("bpr"), fixed={"vectors": "attributes"})
+    monkeypatch.setattr("cerec.evaluate.compare.grid.contender", lambda name: fixed)
+    assert grid.run()[0].key != before.key
+
+
+def test_the_literal_form_is_that_of_the_paper() -> None:
+    fixed = contender("cerec-literal").fixed
+    for section, values in preset_tables("paper").items():
+        for name, value in values.items():
+            assert fixed[name if section == "recommender" else f"{section}.{name}"] == value
 
 
 def test_cells_of_a_grid(world: tuple[Dataset, Split], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -89,6 +89,8 @@ class Contender:
     note: str = ""
     configs: tuple[type, ...] = ()
     """Dataclasses whose defaults hold where a trial sets nothing."""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that come before these defaults."""
 
 
 def settings(kind: type, params: Mapping[str, Any], where: str) -> Any:
@@ -131,7 +133,7 @@ def _own(title: str, fixed: Mapping[str, Any]) -> Contender:
         model = build(config, m.known, m.facts, seed=m.seed)
         return _learn(task, model, Uniform() if candidates == 1 else DNS(candidates))
 
-    return Contender(title, fit, configs=(RecommenderConfig,))
+    return Contender(title, fit, configs=(RecommenderConfig,), fixed=fixed)
 
 
 def _line(title: str, make: Callable[..., Scorer | ItemItem], *, seeded: bool = False) -> Contender:
@@ -169,7 +171,7 @@ def _cerec(title: str, fixed: Mapping[str, Any]) -> Contender:
         made = {part: settings(kind, tables[part], title) for part, kind in _PARTS.items()}
         return _co_train(task, made)
 
-    return Contender(title, fit, configs=tuple(_PARTS.values()))
+    return Contender(title, fit, configs=tuple(_PARTS.values()), fixed=fixed)
 
 
 def _co_train(task: Task, made: Mapping[str, Any]) -> Fitted:
@@ -220,7 +222,13 @@ CONTENDERS: Mapping[str, Contender] = {
     "attributes": _own("BPR-MF, attributes", {"model": "bpr", "vectors": "attributes"}),
     "cerec-literal": _cerec(
         "CERec, literal",
-        {"model": "climf", "vectors": "id", "signals.counterfactuals": "literal"},
+        {
+            "model": "climf",
+            "vectors": "id",
+            "signals.negatives": "uniform",
+            "signals.counterfactuals": "literal",
+            "signals.chooser": "agent",
+        },
     ),
     "cerec": _cerec("CERec", {}),
 }

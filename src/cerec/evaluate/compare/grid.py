@@ -162,6 +162,8 @@ class Grid:
         depends = [_FORMAT, self._world, name, kind, params, seed, asdict(self.plan.fit), ks]
         depends.append(len(self._judges))
         depends += [asdict(config()) for config in contender(name).configs]
+        if fixed := dict(contender(name).fixed):
+            depends.append(fixed)
         text = json.dumps(depends, sort_keys=True)
         key = f"{name}-{kind}-{seed}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
         path = self.folder / "cells" / f"{key}.json"
