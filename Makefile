@@ -42,6 +42,8 @@ reproduce: $(VENV)/.base
 
 pages: $(VENV)/.base
 	@$(BIN)/python experiments/helps.py --data . --table
+	@$(BIN)/python experiments/recommendation.py --page
+	@$(BIN)/python experiments/consistency.py . --sets demo ml-1m amazon-beauty yelp2018-partial --render
 	@$(BIN)/python experiments/quoted.py
 	@$(BIN)/cerec reproduce table1,depth,reward,cases,ablations,flips --render-only --out docs/results
 

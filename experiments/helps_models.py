@@ -51,12 +51,7 @@ def read(name: str, folder: Path) -> World:
     """Load, filter and split a set; the split is the same for every method and seed."""
     data, _ = apply(load(folder / name), SETS[name].filters)
     parts = split(data, SplitConfig(), seed=0)
-    both = Ragged.from_pairs(
-        np.concatenate([parts.train.row_of(), parts.valid.row_of()]),
-        np.concatenate([parts.train.indices, parts.valid.indices]),
-        len(parts.train),
-    )
-    return World(name, data, parts, both, Facts.build(data))
+    return World(name, data, parts, parts.known_before("test"), Facts.build(data))
 
 
 def validation(world: World, factors: tuple[np.ndarray, np.ndarray]) -> float:

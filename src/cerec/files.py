@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import re
 import shutil
@@ -137,6 +138,15 @@ def write_json(path: Path, value: Any) -> None:
     """A JSON file, keys in the given order."""
     with replacing(path) as target:
         target.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def finite(value: Any) -> Any:
+    """A value for JSON, which has no word for numbers that are not finite: null."""
+    if isinstance(value, dict):
+        return {k: finite(v) for k, v in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def read_json(path: Path, error: type[CerecError] = RunError) -> Any:

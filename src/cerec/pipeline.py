@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cerec.agent.agent import WalkAgent
-from cerec.begun import fingerprint, held, prepare
+from cerec.begun import NUMBERLESS, fingerprint, held, prepare
 from cerec.config import RunConfig, to_toml
 from cerec.data.dataset import Dataset
 from cerec.data.filters import apply
@@ -174,10 +174,8 @@ def _learn(data: Dataset, parts: Split, asked: _Asked, folder: Path | None, *, r
 def _numbers(config: RunConfig) -> RunConfig:
     """The settings without those that change no number (`begun.NUMBERLESS`)."""
     plain = TrainConfig()
-    train = replace(
-        config.train, checkpoint_seconds=plain.checkpoint_seconds, tensorboard=plain.tensorboard
-    )
-    return replace(config, train=train)
+    names = (name.removeprefix("train.") for name in NUMBERLESS)
+    return replace(config, train=replace(config.train, **{n: getattr(plain, n) for n in names}))
 
 
 def _board(folder: Path, trainer: Trainer) -> Board:
@@ -270,21 +268,12 @@ def validation_figures(scorer: Scorer, parts: Split, metric: str) -> dict[str, f
     return mean(figures(scorer, parts.train, parts.valid, [k], ("recall", "ndcg")))
 
 
-def known_before(parts: Split, part: str) -> Ragged:
-    """What is masked when a part is ranked: train, and for test the validation part too."""
-    if part == "valid":
-        return parts.train
-    user = np.concatenate([parts.train.row_of(), parts.valid.row_of()])
-    item = np.concatenate([parts.train.indices, parts.valid.indices])
-    return Ragged.from_pairs(user, item, len(parts.train))
-
-
 def evaluate_run(
     run: Run, part: str, ks: Sequence[int], metrics: Sequence[str] = REPORTED
 ) -> PerUser:
     """Metrics per user of a run on its validation or test part."""
     held_out = run.split.valid if part == "valid" else run.split.test
-    return figures(run.scorer, known_before(run.split, part), held_out, ks, metrics)
+    return figures(run.scorer, run.split.known_before(part), held_out, ks, metrics)
 
 
 def final_figures(
@@ -294,6 +283,6 @@ def final_figures(
     out = {}
     for part, held_out in (("valid", parts.valid), ("test", parts.test)):
         if held_out.size and (test or part == "valid"):
-            values = figures(scorer, known_before(parts, part), held_out, [k], REPORTED)
+            values = figures(scorer, parts.known_before(part), held_out, [k], REPORTED)
             out[part] = {**mean(values), "users": int((held_out.counts > 0).sum())}
     return out

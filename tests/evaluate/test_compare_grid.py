@@ -15,7 +15,7 @@ from cerec.data.synthetic import WorldConfig, make_world
 from cerec.errors import ConfigError
 from cerec.evaluate.compare.contenders import CONTENDERS, Task, contender
 from cerec.evaluate.compare.cost import Meter
-from cerec.evaluate.compare.grid import Cell, Grid, Plan, known_before_test, read_per_user
+from cerec.evaluate.compare.grid import Cell, Grid, Plan, read_per_user
 from cerec.evaluate.compare.space import SPACES, Search, Setting, plain, read_space
 from cerec.evaluate.ranking import mean, per_user
 from cerec.graph.ckg import Ckg
@@ -164,7 +164,7 @@ def test_test_figures_mask_train_and_validation(
     data, parts = world
     grid = Grid(data, parts, plan(models=("popularity",)), tmp_path)
     (cell,) = grid.run()
-    known = known_before_test(parts)
+    known = parts.known_before("test")
     assert known.size == parts.train.size + parts.valid.size
     lists = lists_of(popularity(parts.train, 50), known, 10)
     values = per_user(lists, parts.test, (5, 10))

@@ -101,8 +101,8 @@ def test_train_is_masked_for_validation_and_both_are_for_test() -> None:
     parts = Split(*one)
     user, item = np.ones((1, 1), np.float32), np.array([[4], [3], [2], [1]], np.float32)
     scorer = Scorer(user, item, item[:0], user, "sum")
-    assert pipeline.known_before(parts, "valid").row(0).tolist() == [0]
-    assert pipeline.known_before(parts, "test").row(0).tolist() == [0, 1]
+    assert parts.known_before("valid").row(0).tolist() == [0]
+    assert parts.known_before("test").row(0).tolist() == [0, 1]
     figures = pipeline.final_figures(scorer, parts, k=1)
     assert figures["valid"]["recall@1"] == figures["test"]["recall@1"] == 1.0
     assert pipeline.validation_figures(scorer, parts, "ndcg@1")["ndcg@1"] == 1.0

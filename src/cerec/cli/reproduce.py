@@ -34,7 +34,7 @@ def reproduce(
             "--out",
             parser=named,
             metavar="PATH",
-            help="Where results and pages go [reproduced, or quick-reproduced].",
+            help="Where results and pages go (reproduced, or quick-reproduced).",
         ),
     ] = None,
     quick: Annotated[

@@ -190,7 +190,7 @@ def _part_findings(data: Dataset, parts: dict[str, Pairs]) -> Iterator[Finding]:
             yield Finding(
                 "warning", "leak" if name == "test" else "leak_valid",
                 f"{len(both):,} pairs stand in both train and {name} "
-                f"({_share(len(both), len(held)):.1%} of {name}): results would be inflated.",
+                f"({_share(len(both), len(held)):.1%} of {name}): results would be wrong.",
                 len(both), _share(len(both), len(held)),
                 f"Here such pairs stay in train and leave {name}; published numbers on these files "
                 "may count them.",

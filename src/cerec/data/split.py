@@ -54,6 +54,14 @@ class Split:
     valid: Ragged
     test: Ragged
 
+    def known_before(self, part: str) -> Ragged:
+        """What is masked when a part is ranked: train, and for test the validation part too."""
+        if part == "valid":
+            return self.train
+        user = np.concatenate([self.train.row_of(), self.valid.row_of()])
+        item = np.concatenate([self.train.indices, self.valid.indices])
+        return Ragged.from_pairs(user, item, len(self.train))
+
 
 def split(data: Dataset, config: SplitConfig | None = None, *, seed: int) -> Split:
     """Part the distinct user-item pairs of `data`.

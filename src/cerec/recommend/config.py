@@ -8,7 +8,6 @@ from typing import Literal
 from cerec.errors import ConfigError, check_fields
 
 MODELS = ("bpr", "climf", "climf-original", "lightgcn")
-VECTORS = ("attributes", "id")
 WIDEST = 100_000  # far more than a vector can use, and memory cannot hold
 UPDATES, FEWEST, MOST = 32, 2048, 8192  # updates per epoch, and the pairs of one
 

@@ -21,7 +21,6 @@ from cerec.ragged import Ragged
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
 
-LINES = ("popularity", "itemknn", "ease", "ials")
 _DENSE_ITEMS = 20_000  # an item-item matrix this wide takes 1.6 GB
 _BLOCK_CELLS = 1 << 25  # of an item-item matrix, at once
 _TINY = np.float32(1e-12)  # two items of no user have similarity 0
@@ -139,19 +138,6 @@ def ials(
         _solve(user, item, known, weight, l2)
         _solve(item, user, holders, weight, l2)
     return Scorer(user, item, np.zeros((n_values, dim), np.float32), user, "sum")
-
-
-def fit_line(name: str, known: Ragged, n_items: int, n_values: int, *, seed: int) -> Scorer:
-    """The reference line of that name, with its default settings."""
-    if name == "popularity":
-        return popularity(known, n_items, n_values)
-    if name == "itemknn":
-        return itemknn(known, n_items, n_values)
-    if name == "ease":
-        return ease(known, n_items, n_values)
-    if name == "ials":
-        return ials(known, n_items, n_values, seed=seed)
-    raise ConfigError(f"reference line must be one of {', '.join(LINES)}, got {name!r}")
 
 
 def _solve(

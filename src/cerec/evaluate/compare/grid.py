@@ -29,7 +29,6 @@ from cerec.evaluate.ranking import METRICS, PerUser, beyond_accuracy, mean, per_
 from cerec.files import read_json, replacing, write_json
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
 from cerec.recommend.compared.chunks import take
 from cerec.recommend.compared.registry import Material
 from cerec.rng import generator
@@ -222,7 +221,7 @@ class Grid:
 
     def _test(self, lists: Lists, key: str) -> dict[str, float]:
         """All metrics on test; those of every user go to a Parquet file beside the cell."""
-        known, most = known_before_test(self._parts), max(self.plan.ks)
+        known, most = self._parts.known_before("test"), max(self.plan.ks)
         rows = _padded(lists(known, most), most)
         values = per_user(rows, self._parts.test, self.plan.ks, METRICS)
         n_items = len(self._facts.of_item)
@@ -243,13 +242,6 @@ def _padded(rows: Any, width: int) -> Any:
     """Lists of a small catalogue, filled up with -1."""
     short = width - rows.shape[1]
     return rows if short <= 0 else np.pad(rows, ((0, 0), (0, short)), constant_values=-1)
-
-
-def known_before_test(parts: Split) -> Ragged:
-    """Train and validation items: left out of the lists that test measures."""
-    user = np.concatenate([parts.train.row_of(), parts.valid.row_of()])
-    item = np.concatenate([parts.train.indices, parts.valid.indices])
-    return Ragged.from_pairs(user, item, len(parts.train))
 
 
 def write_per_user(path: Path, users: Sequence[str], values: PerUser) -> None:

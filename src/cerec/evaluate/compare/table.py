@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -15,6 +14,7 @@ from cerec.evaluate.compare.contenders import contender
 from cerec.evaluate.compare.grid import Cell
 from cerec.evaluate.ranking import PerUser
 from cerec.evaluate.statistics import bootstrap, holm, signed_rank, spread
+from cerec.files import finite
 
 SHOWN = ("recall", "ndcg", "hr")
 """The metrics of the paper's table."""
@@ -182,15 +182,7 @@ def to_csv(lines: Sequence[Line]) -> str:
 
 def to_json(lines: Sequence[Line], about: dict[str, Any]) -> dict[str, Any]:
     """Everything, for programs; numbers that are not finite become null."""
-    return {"about": about, "lines": [_finite(asdict(line)) for line in lines]}
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _finite(v) for k, v in value.items()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return {"about": about, "lines": [finite(asdict(line)) for line in lines]}
 
 
 def to_markdown(lines: Sequence[Line], names: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from cerec.evaluate.explanations.summary import Line
+from cerec.files import finite
 
 CONSISTENCY = ("precision", "recall", "f1")
 CHECKED = (
@@ -148,7 +149,7 @@ def to_latex(results: Results, truth: str) -> str:
 
 def to_json(lines: Sequence[Line], about: dict[str, Any]) -> dict[str, Any]:
     """Everything of one subject, for programs; numbers that are not finite become null."""
-    return {"about": about, "lines": [_finite(asdict(line)) for line in lines]}
+    return {"about": about, "lines": [finite(asdict(line)) for line in lines]}
 
 
 def _latex_cell(lines: Sequence[Line], line: Line | None, key: str) -> str:
@@ -181,11 +182,3 @@ def _escaped(text: str) -> str:
 def _blank(value: Any) -> Any:
     missing = value is None or (isinstance(value, float) and math.isnan(value))
     return "" if missing else value
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _finite(v) for k, v in value.items()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -17,7 +17,9 @@ def blocks(results: Results) -> list[Block]:
     out: list[Block] = [
         "The agent learns by REINFORCE against a finished recommender. A step earns 1 when the "
         "item it reaches would not make the list, and the cosine of the two items: at the most 2. "
-        "*Paper's letter* starts from a random table and compares the vectors of the moment, "
+        "*Paper's letter* starts from a random table, which is not centred, walks from liked items "
+        "alone, has a running mean as the baseline and no bonus for entropy, and compares the "
+        "vectors of the moment, "
         "which the agent can move until it is pleased: part of its reward is made that way, so "
         "its curves cannot be compared with the default's, which compares the vectors it started "
         "from. Where attributes stand on thousands of items, as on Last-FM, few walks fit in an "
@@ -64,8 +66,9 @@ def _ends(results: Results, found: list[Result]) -> Grid:
     head = ["", "epochs", "reward of a walk", "last ten epochs", "variance of a step"]
     head += ["entropy of a step", "item cosines", "seconds an epoch"]
     return Grid(
-        "First and last epoch, of walks drawn while learning, half of them from liked items, half "
-        "from listed ones. *Last ten epochs*: mean of the last five less that of the five before.",
+        "First and last epoch, of walks drawn while learning: by default half of them from liked "
+        "items, half from listed ones. *Last ten epochs*: mean of the last five less that of the "
+        "five before.",
         head,
         rows,
     )

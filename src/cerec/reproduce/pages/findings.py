@@ -19,38 +19,54 @@ _HELPS = {
     "the default": f"attributes--dns-4--imagined-by-need-random-t--{SignalConfig().swap_steps}",
     "DNS 4 alone": "attributes--dns-4",
     "uniform negatives": "attributes--uniform",
-    "the paper's form": "attributes--walk-the-paper-s-form",
+    "the paper's form by uniform walks": "attributes--walk-the-paper-s-form",
+    "by the agent's": "attributes--learned-walk-the-paper-s-form",
 }
+_BY_AGENT = {
+    "literal": ("attributes--learned-walk", "-the-paper-s-form"),
+    "imagined": ("attributes--dns-4--imagined-by-need-learned", ""),
+}
+"""How files of `experiments/helps.py` begin, and how that of one step ends."""
 
 
 def _missing(what: str) -> str:
     return f"not computed here; `cerec reproduce {what}` does"
 
 
-def _recall(results: list[Result]) -> tuple[float, float]:
-    return spread([r.found["test"]["recall@20"] for r in results])
-
-
-def _depths(found: Found, part: str) -> list[str]:
-    """Per set: recall by depth, and the best."""
-    out: dict[str, dict[str, float]] = {}
+def _depths(found: Found, folder: Path, part: str) -> list[str]:
+    """Per set: the best and the worst depth of the agent, learned to the end and in few epochs."""
+    out: dict[str, dict[str, list[float]]] = {}
+    for path in sorted((folder / "helps").glob("*/")):
+        for steps in range(1, 6):
+            begin, end = _BY_AGENT[part]
+            file = path / f"{begin}{end if steps == 1 else f'-t--{steps}'}.json"
+            if file.exists():
+                values = [run["recall@20"] for run in read_json(file)["runs"]]
+                out.setdefault(f"{path.name}, to the end", {})[f"T = {steps}"] = values
     results = found["depth"]
     for (name, variant), seeds in by_variant(results.of(part)).items():
-        out.setdefault(name, {})[variant] = _recall(seeds)[0]
+        values = [r.found["test"]["recall@20"] for r in seeds]
+        out.setdefault(f"{title_of(results, name)}, few epochs", {})[variant] = values
     texts = []
     for name, by in out.items():
-        best = max(by, key=lambda v: by[v])
-        worst = min(by, key=lambda v: by[v])
+        if len(by) < 2:
+            continue
+        mean = {depth: spread(values)[0] for depth, values in by.items()}
+        best, worst = max(mean, key=mean.__getitem__), min(mean, key=mean.__getitem__)
+        least = min(map(len, by.values()))
         texts.append(
-            f"{title_of(results, name)}: {best} ({by[best]:.4f}; worst {worst}, {by[worst]:.4f})"
+            f"{name}, {_seeds(least)}: {best} ({mean[best]:.4f}; worst {worst}, {mean[worst]:.4f})"
         )
     return texts
 
 
+def _seeds(count: int) -> str:
+    return f"{count} seed{'s' if count > 1 else ''}"
+
+
 def depth_row(found: Found, folder: Path) -> list[str]:
     """Best T."""
-    del folder
-    ours = "; ".join(_depths(found, "literal")) or _missing("depth")
+    ours = "; ".join(_depths(found, folder, "literal")) or _missing("depth")
     why = "on our data the walked item is a poor negative at any depth; see [depth](depth.md)"
     said = "T = 2 on Last-FM, T = 4 on Amazon-book and Yelp2018"
     return ["best depth T for the recommender, paper's form", said, ours, why]
@@ -97,12 +113,15 @@ def negatives_row(found: Found, folder: Path) -> list[str]:
     del found
     texts = []
     for name, cells in _helps(folder).items():
-        if "the paper's form" in cells and "uniform negatives" in cells:
-            gain = cells["the paper's form"][0] / cells["uniform negatives"][0] - 1
-            texts.append(f"{name}: {100 * gain:+.0f} % against uniform negatives")
+        ways = [cells[said] for said in list(_HELPS)[-2:] if said in cells]
+        if len(ways) == 2 and "uniform negatives" in cells:
+            walk, agent = (100 * (way[0] / cells["uniform negatives"][0] - 1) for way in ways)
+            texts.append(f"{name}: {agent:+.0f} % (of uniform walks {walk:+.0f} %)")
     why = "items that share values with a liked one are often liked too: false negatives"
     said = "+ 17 % (Last-FM) over the best of the others"
-    ours = "; ".join(texts) or "not computed; `experiments/helps.py` does"
+    ours = "not computed; `experiments/helps.py` does"
+    if texts:
+        ours = "against uniform negatives, " + "; ".join(texts)
     return ["recall@20 gained by counterfactual items as negatives", said, ours, why]
 
 
@@ -163,9 +182,7 @@ def _helps(folder: Path) -> dict[str, dict[str, tuple[float, str]]]:
             runs = read_json(file)["runs"] if file.exists() else []
             values = [run["recall@20"] for run in runs]
             if values:
-                text = (
-                    spread_text(values) + f" ({len(values)} seed{'s' if len(values) > 1 else ''})"
-                )
+                text = f"{spread_text(values)} ({_seeds(len(values))})"
                 out.setdefault(path.name, {})[said] = (spread(values)[0], text)
     return out
 
@@ -210,15 +227,14 @@ def helps(found: Found, folder: Path) -> str:
 
 def depth(found: Found, folder: Path) -> str:
     """What depth does."""
-    del folder
-    literal, imagined = _depths(found, "literal"), _depths(found, "imagined")
+    literal, imagined = (_depths(found, folder, part) for part in ("literal", "imagined"))
     if not literal and not imagined:
         return f"It is {_missing('depth')}."
     out = []
     if literal:
-        out.append(f"With the walked item as the negative, best {'; '.join(literal)}")
+        out.append(f"With the walked item as the negative, best on {'; '.join(literal)}")
     if imagined:
-        out.append(f"with imagined items, best {'; '.join(imagined)}")
+        out.append(f"with imagined items, best on {'; '.join(imagined)}")
     results = found["depth"]
     beams = []
     for (name, variant), seeds in by_variant(results.of("explanations")).items():

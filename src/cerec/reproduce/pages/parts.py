@@ -104,4 +104,41 @@ def _source(results: Results) -> str:
     times = sorted(r.about["time"][:10] for r in known)
     days = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
     seconds = sum(r.about["seconds"] for r in known)
-    return text + f". {len(results.done)} cells, {days}, {seconds / 60:.0f} min in all."
+    text += f". {len(results.done)} cells, {days}, {seconds / 60:.0f} min in all."
+    return " ".join([text, *_splits(known), *_sizes(known)])
+
+
+def _splits(known: Iterable[Result]) -> list[str]:
+    """How the data were split, where the runs were."""
+    out = []
+    for r in known:
+        how = r.about.get("run", {}).get("split")
+        if how and how["method"] == "auto":
+            shares = "/".join(f"{100 * how[part]:.0f}" for part in ("train", "valid", "test"))
+            out.append(
+                f"Split: as the files come, {100 * how['carve']:.0f} % of train for validation "
+                f"where they bring none; {shares} per user at random where they come in one."
+            )
+        elif how:
+            out.append("Split: " + ", ".join(f"{k} {v}" for k, v in how.items()) + ".")
+    return list(dict.fromkeys(out))
+
+
+def _sizes(known: Iterable[Result]) -> list[str]:
+    """How much was looked at in each part and set, where a part says so."""
+    sizes: dict[str, list[str]] = {}
+    for r in known:
+        text = ", ".join(f"{name} {_many(value)}" for name, value in r.cell.options.items())
+        where = f"{r.cell.part} {r.cell.set}"
+        if text and where not in sizes.setdefault(text, []):
+            sizes[text].append(where)
+    if not sizes:
+        return []
+    texts = (f"{', '.join(where)}: {text}" for text, where in sizes.items())
+    return [f"Sample sizes, at the most: {'; '.join(texts)}."]
+
+
+def _many(value: Any) -> str:
+    if not isinstance(value, int):
+        return str(value)
+    return "all" if value >= 1_000_000 else f"{value:,}"
