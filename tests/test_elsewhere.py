@@ -110,3 +110,10 @@ def test_rescoring_that_gives_no_number_is_told(given: Any, by_arrays: cerec.Run
     item = run.recommend("u01", k=1)[0].item
     with pytest.raises(DataError, match=rf"rescore\('u01', .* gave {given!r}, not a number"):
         run.explain("u01", item, k=5)
+
+
+def test_factors_whose_scores_overflow_are_refused() -> None:
+    data = make_world(SMALL, seed=1)
+    user, item = (np.full((len(ids), 4), 1e30) for ids in (data.users, data.items))
+    with pytest.raises(DataError, match="beyond single precision; scale them down"):
+        cerec.explainer(data, user_factors=user, item_factors=item)

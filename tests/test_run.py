@@ -16,6 +16,7 @@ import torch
 
 import cerec
 from cerec.agent.config import AgentConfig
+from cerec.begun import held
 from cerec.config import PRESETS, RunConfig
 from cerec.data.dataset import Triples
 from cerec.data.restrict import restrict
@@ -26,12 +27,13 @@ from cerec.files import read_arrays, write_arrays
 from cerec.graph.encoders import EncoderConfig
 from cerec.graph.facts import Facts
 from cerec.idle import idle
+from cerec.measure import evaluate_run
 from cerec.parsing import parse
-from cerec.pipeline import evaluate_run
 from cerec.recommend.asking import list_length
 from cerec.recommend.compared.neumf import NeuMFConfig
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.negatives import DNS, Mixture, Uniform
+from cerec.recommend.swaps import can_swap
 from cerec.runfolder import FILES
 from cerec.training import loop
 from cerec.training.checkpoint import Checkpoint, write_checkpoint
@@ -290,10 +292,48 @@ def test_what_has_no_effect() -> None:
         assert words in told
 
 
+def test_counterfactuals_that_do_nothing_are_as_none(caplog: pytest.LogCaptureFixture) -> None:
+    world = make_world(SMALL, seed=1)
+    decades = np.flatnonzero(world.triples.relation == world.relations.row("decade"))
+    t = world.triples
+    facts = Triples(t.head[decades], t.relation[decades], t.tail[decades])
+    column = replace(world, triples=facts)  # one relation, one value per item
+    assert not can_swap(Facts.build(column), 3)
+    assert can_swap(Facts.build(world), 1)
+    short = replace(QUICK, train=replace(QUICK.train, epochs=3, warmup=2, agent_epochs=0))
+    none = replace(short, signals=replace(short.signals, counterfactuals="none"))
+    agent = replace(short, signals=replace(short.signals, chooser="agent"))
+    original = replace(short.recommender, model="climf-original")
+    by_id = replace(short.recommender, vectors="id")
+    for data, recommender, words in (
+        (column, short.recommender, "no walk leads to an item with another value"),
+        (world, original, "climf-original learns from liked items alone"),
+        (world, by_id, "an item has no values to imagine otherwise"),
+    ):
+        want = cerec.train(data, replace(none, recommender=recommender))
+        caplog.clear()
+        for config in (short, agent):
+            got = cerec.train(data, replace(config, recommender=recommender))
+            assert np.array_equal(got.scorer.item, want.scorer.item)
+            assert got.meta["best_epoch"] == want.meta["best_epoch"]
+            assert words in caplog.text
+
+
+def test_recall_of_all_items_stops_nothing() -> None:
+    data = make_world(SMALL, seed=1)
+    full = replace(QUICK, train=replace(QUICK.train, metric=f"recall@{len(data.items)}"))
+    with pytest.raises(ConfigError, match="so that recall is 1 whatever is learned"):
+        cerec.train(data, full)
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
         ({"train": {"epochs": 5, "warmup": 5}}, "training ends with its warm-up"),
+        (
+            {"agent": {"attribute_step": "uniform", "item_step": "uniform"}},
+            "the agent has nothing to learn",
+        ),
         ({"signals": {"share": 0.9}}, "signals.share has an effect only with"),
         ({"recommender": {"layers": 5}}, "recommender.layers has an effect only with"),
         ({"agent": {"price": 0.5}}, "agent.price has an effect only with"),
@@ -507,12 +547,12 @@ def test_nothing_of_an_old_run_is_lost_when_the_new_one_cannot_start(tmp_path: P
 
 def test_resume_takes_only_a_run_that_says_how_it_was_begun_for_finished(tmp_path: Path) -> None:
     data, folder = make_world(SMALL, seed=1), tmp_path / "run"
-    first = cerec.train(data, QUICK, out=folder)
+    cerec.train(data, QUICK, out=folder)
     facts = json.loads((folder / "run.json").read_text())
     del facts["meta"]["begun"]
     (folder / "run.json").write_text(json.dumps(facts))
-    again = cerec.train(data, QUICK, out=folder, resume=True)  # learned anew
-    assert np.array_equal(again.scorer.item, first.scorer.item)
+    with pytest.raises(RunError, match="not trained there, so nothing can be resumed"):
+        cerec.train(data, QUICK, out=folder, resume=True)
     for wrong in ({}, 3, {"config": "[", "seed": 0}):
         facts["meta"]["begun"] = wrong
         (folder / "run.json").write_text(json.dumps(facts))
@@ -527,6 +567,25 @@ def test_save_never_deletes_what_is_not_a_run(small_run: cerec.Run, tmp_path: Pa
     with pytest.raises(RunError, match="is a file"):
         small_run.save(tmp_path / "thesis.txt")
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_save_keeps_off_the_training_of_another(small_run: cerec.Run, tmp_path: Path) -> None:
+    data, folder = make_world(SMALL, seed=1), tmp_path / "run"
+    cerec.train(data, QUICK, out=folder)
+    with held(folder), pytest.raises(RunError, match="another training is at work in it"):
+        small_run.save(folder)
+    write_checkpoint(folder / "checkpoint", Checkpoint({}, {}))
+    small = replace(QUICK, recommender=replace(QUICK.recommender, dim=3))
+    other = cerec.train(data, small)
+    with pytest.raises(RunError, match="holds an unfinished training; save to another folder"):
+        other.save(folder)
+    assert (folder / "checkpoint").is_dir()
+
+
+def test_what_was_never_trained_cannot_be_resumed(small_run: cerec.Run, tmp_path: Path) -> None:
+    folder = small_run.save(tmp_path / "mine")
+    with pytest.raises(RunError, match="not trained there, so nothing can be resumed"):
+        cerec.train(make_world(SMALL, seed=1), QUICK, out=folder, resume=True)
 
 
 def test_save_over_a_run_keeps_what_else_lies_there(tmp_path: Path) -> None:
@@ -549,7 +608,6 @@ def test_a_run_saved_over_another_is_not_taken_for_its_training(
 ) -> None:
     data, folder = make_world(SMALL, seed=1), tmp_path / "run"
     cerec.train(data, QUICK, out=folder)
-    (folder / "checkpoint").mkdir()
     (folder / "notes.txt").write_text("mine")
     small_run.save(folder)
     assert {p.name for p in folder.iterdir()} == {*FILES, "notes.txt"}
@@ -644,3 +702,26 @@ def test_lists_longer_than_the_catalogue_are_measured(small_run: cerec.Run) -> N
     values = evaluate_run(small_run, "test", [20, 500])
     assert set(values) >= {"recall@20", "recall@500", "map@500"}
     assert np.nanmax(values["recall@500"]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("part", "ks", "words"),
+    [
+        ("validation", [20], "did you mean 'valid'"),
+        ("train", [20], "part must be one of valid, test"),
+        ("test", [], "ks must be a list"),
+        ("test", 20, "ks must be a list"),
+        ("test", [0], "at least 1"),
+        ("test", ["20"], "whole numbers"),
+    ],
+)
+def test_evaluate_refuses(small_run: cerec.Run, part: str, ks: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        evaluate_run(small_run, part, ks)
+
+
+def test_wrong_kinds_are_refused() -> None:
+    with pytest.raises(DataError, match="load takes the name of a data set"):
+        cerec.load(None)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="at least 1 candidate, got '4'"):
+        DNS("4")  # type: ignore[arg-type]

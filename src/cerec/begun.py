@@ -64,12 +64,16 @@ def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -
         if not (folder / "run.json").exists():
             return False
         meta = read_facts(folder)["meta"]
+        if "begun" not in meta and not find_checkpoint(folder / "checkpoint"):
+            raise _foreign(folder)
         ended = bool(meta.get("finished")) and "begun" in meta
         done = ended and not _others(_checked(meta["begun"], folder / "run.json"), begun)
         if done:
             drop_checkpoint(folder / "checkpoint")  # of a kill just before the end
         return done
     _refuse_files(folder)
+    if (folder / "run.json").exists() and resume:
+        raise _foreign(folder)
     if (folder / "run.json").exists() and not force:
         raise RunError(f"{folder}: holds a run; choose another --out, --resume or --force")
     if not force and find_checkpoint(folder / "checkpoint"):
@@ -81,6 +85,13 @@ def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -
         drop_events(folder / "tensorboard")
     write_json(folder / "begun.json", begun)
     return False
+
+
+def _foreign(folder: Path) -> RunError:
+    return RunError(
+        f"{folder}: holds a run that was not trained there, so nothing can be resumed; choose "
+        "another --out, or --force without --resume"
+    )
 
 
 def _refuse_files(folder: Path) -> None:

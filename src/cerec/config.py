@@ -125,7 +125,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(_text(path))
     except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file; give a TOML file with --config") from None
+        raise ConfigError(f"{path}: no such file; name a TOML file of settings") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read as text: {error}") from None
     except tomllib.TOMLDecodeError as error:

@@ -11,7 +11,8 @@ from cerec.data.split import Split, SplitConfig, split
 from cerec.errors import ConfigError
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
-from cerec.pipeline import checked, final_figures
+from cerec.measure import final_figures
+from cerec.pipeline import checked
 from cerec.ragged import Ragged
 from cerec.recommend.adapters import (
     Factors,

@@ -8,6 +8,8 @@ from cerec.config import RunConfig
 from cerec.data.dataset import Dataset
 from cerec.graph.facts import Facts
 from cerec.recommend.base import NegativeSampler
+from cerec.recommend.swaps import can_swap
+from cerec.training.signals import SignalConfig
 
 DEFAULT = RunConfig()
 
@@ -33,6 +35,29 @@ def idle(
     if not config.system:
         out += [f"note: {words}" for words in (*_of_facts(config, facts), *_of_options(config))]
     return out
+
+
+def in_force(config: RunConfig, facts: Facts) -> SignalConfig:
+    """The signals a training learns from: those asked for, without counterfactuals that do nothing.
+
+    So a training whose counterfactuals do nothing is that without any.
+    """
+    if config.system:
+        return SignalConfig(counterfactuals="none")
+    imagined = config.signals.counterfactuals == "imagined"
+    if config.recommender.model == "climf-original" or (
+        imagined and not _imaginable(config, facts)
+    ):
+        return replace(config.signals, counterfactuals="none")
+    return config.signals
+
+
+def _imaginable(config: RunConfig, facts: Facts) -> bool:
+    """Whether imagined items do anything: vectors hold values, and walks find some to exchange."""
+    if config.recommender.vectors == "id" or facts.n_values == 0:
+        return False
+    random = config.signals.chooser == "random"
+    return can_swap(facts, config.signals.swap_steps if random else config.agent.depth)
 
 
 def _of_split(config: RunConfig, data: Dataset) -> list[str]:
@@ -84,6 +109,11 @@ def _of_facts(config: RunConfig, facts: Facts) -> list[str]:
             'with recommender.vectors = "id" an item has no values to imagine otherwise; '
             'signals.counterfactuals = "imagined" has no effect'
         ]
+    if kind == "imagined" and not _imaginable(config, facts):
+        return [
+            "no walk leads to an item with another value of the same relation (one attribute "
+            'column with one value per item?); signals.counterfactuals = "imagined" has no effect'
+        ]
     if config.train.epochs <= config.train.warmup:
         return [
             f"training ends with its warm-up (train.epochs = {config.train.epochs}, train.warmup "
@@ -121,9 +151,12 @@ def _of_options(config: RunConfig) -> list[str]:
             'recommender.model = "lightgcn"',
         ),
     )
-    return [
+    out = [
         f"{section}.{name} has an effect only with {where}"
         for section, name, used, where in rows
         if not used
         and getattr(getattr(config, section), name) != getattr(getattr(DEFAULT, section), name)
     ]
+    if (config.agent.attribute_step, config.agent.item_step) == ("uniform", "uniform"):
+        out.append("with both steps of its walk uniform the agent has nothing to learn")
+    return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,20 +19,19 @@ from cerec.data.dataset import Dataset
 from cerec.data.filters import apply
 from cerec.data.split import Split, split
 from cerec.errors import ConfigError, DataError
-from cerec.evaluate.ranking import PerUser, mean, per_user
 from cerec.explain.flips import flip_test
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
-from cerec.idle import idle
+from cerec.idle import idle, in_force
+from cerec.measure import final_figures, validation_figures
 from cerec.ragged import Ragged
 from cerec.recommend.adapters import with_effects
 from cerec.recommend.asking import described, list_length
 from cerec.recommend.base import NegativeSampler, Recommender
 from cerec.recommend.compared.registry import Material, system
-from cerec.recommend.context import lists_of
 from cerec.recommend.models import build
 from cerec.recommend.newcomers import for_newcomers
-from cerec.recommend.scorer import NotFinite, Scorer
+from cerec.recommend.scorer import NotFinite
 from cerec.run import Run, open_run
 from cerec.threads import training_threads
 from cerec.training.board import Board, drop_events, writer
@@ -42,7 +41,6 @@ from cerec.training.signals import SignalConfig
 from cerec.training.watch import LossWatch
 
 log = logging.getLogger("cerec")
-REPORTED = ("recall", "ndcg", "hr", "precision", "mrr", "map")
 
 
 @training_threads()
@@ -110,6 +108,7 @@ class _Asked:
 def _learn(data: Dataset, parts: Split, asked: _Asked, folder: Path | None, *, resume: bool) -> Run:
     """Recommender and agent, learned from the train part; the run of them, written to a folder."""
     config, seed = asked.config, asked.seed
+    _refuse_full_lists(config.train.metric, len(data.items))
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
     if config.agent.reward == "verified" and facts.n_values == 0:
         raise DataError(
@@ -118,6 +117,7 @@ def _learn(data: Dataset, parts: Split, asked: _Asked, folder: Path | None, *, r
         )
     for words in idle(config, data, facts, asked.negatives, validated=parts.valid.size > 0):
         log.warning(words)
+    signals = in_force(config, facts)
     model = _model(config, Material(parts.train, facts, ckg, seed))
     flip = flip_test(facts, config.agent.list_length)
     agent = WalkAgent(config.agent, config.encoder, ckg, facts, seed=seed, flip=flip)
@@ -127,12 +127,12 @@ def _learn(data: Dataset, parts: Split, asked: _Asked, folder: Path | None, *, r
         parts.train,
         facts,
         config=config.train,
-        signals=SignalConfig(counterfactuals="none") if config.system else config.signals,
+        signals=signals,
         seed=seed,
         validate=lambda scorer: validation_figures(
             for_newcomers(scorer, parts.train), parts, config.train.metric
         ),
-        watchers=_watchers(asked, parts.train),
+        watchers=_watchers(asked, signals, parts.train),
         folder=folder / "checkpoint" if folder else None,
         negatives=asked.negatives,
         stamp=fingerprint({**asked.begun, "config": to_toml(_numbers(config))}),
@@ -201,12 +201,11 @@ def _telling_divergence(config: RunConfig) -> Iterator[None]:
         ) from None
 
 
-def _watchers(asked: _Asked, known: Ragged) -> list[Callable[[Row], None]]:
+def _watchers(asked: _Asked, signals: SignalConfig, known: Ragged) -> list[Callable[[Row], None]]:
     config, r = asked.config, asked.config.recommender
     out = [] if asked.on_row is None else [asked.on_row]
     if config.system is None and r.model != "climf-original":
-        imagined = config.signals.counterfactuals == "imagined" and r.vectors == "attributes"
-        out.append(LossWatch(r, known, imagined=imagined))
+        out.append(LossWatch(r, known, imagined=signals.counterfactuals == "imagined"))
     return out
 
 
@@ -239,50 +238,19 @@ def _refuse_strange(config: RunConfig, out: object, on_row: object) -> None:
             log.warning("note: train.tensorboard = true writes to the run's folder; name one: out=")
 
 
+def _refuse_full_lists(metric: str, n_items: int) -> None:
+    """Refuse to stop by the recall of lists that hold every item, which is always 1."""
+    name, _, k = metric.partition("@")
+    if name == "recall" and int(k) >= n_items:
+        raise ConfigError(
+            f"train.metric = {metric!r} would list all {n_items:,} items, so that recall is 1 "
+            "whatever is learned; choose shorter lists, or ndcg"
+        )
+
+
 def _model(config: RunConfig, material: Material) -> Recommender:
     if config.system is None:
         m = material
         return build(config.recommender, m.known, m.facts, seed=m.seed)
     name, settings = config.system
     return system(name).make(settings, material)
-
-
-def figures(
-    scorer: Scorer, known: Ragged, held_out: Ragged, ks: Sequence[int], metrics: Sequence[str]
-) -> PerUser:
-    """Metrics per user on a held-out part; no list is longer than the catalogue."""
-    cut = {k: min(k, scorer.n_items) for k in ks}
-    rows = lists_of(scorer, known, max(cut.values()))
-    found = per_user(rows, held_out, sorted(set(cut.values())), metrics)
-    # of all metrics, precision alone counts the places that stay empty
-    return {
-        f"{name}@{k}": found[f"{name}@{n}"] * (n / k if name == "precision" else 1)
-        for k, n in cut.items()
-        for name in metrics
-    }
-
-
-def validation_figures(scorer: Scorer, parts: Split, metric: str) -> dict[str, float]:
-    """What early stopping looks at: recall and NDCG on the validation part."""
-    k = int(metric.partition("@")[2])
-    return mean(figures(scorer, parts.train, parts.valid, [k], ("recall", "ndcg")))
-
-
-def evaluate_run(
-    run: Run, part: str, ks: Sequence[int], metrics: Sequence[str] = REPORTED
-) -> PerUser:
-    """Metrics per user of a run on its validation or test part."""
-    held_out = run.split.valid if part == "valid" else run.split.test
-    return figures(run.scorer, run.split.known_before(part), held_out, ks, metrics)
-
-
-def final_figures(
-    scorer: Scorer, parts: Split, k: int = 20, *, test: bool = True
-) -> dict[str, dict[str, float]]:
-    """Validation and test figures of a finished recommender; a part without items is left out."""
-    out = {}
-    for part, held_out in (("valid", parts.valid), ("test", parts.test)):
-        if held_out.size and (test or part == "valid"):
-            values = figures(scorer, parts.known_before(part), held_out, [k], REPORTED)
-            out[part] = {**mean(values), "users": int((held_out.counts > 0).sum())}
-    return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.agent.beam import BeamProposer
+from cerec.begun import held
 from cerec.config import RunConfig, read_toml, to_toml
 from cerec.data.dataset import Dataset
 from cerec.data.split import Split
@@ -38,6 +40,7 @@ from cerec.runfolder import (
     split_arrays,
     versions,
 )
+from cerec.training.checkpoint import find_checkpoint
 from cerec.training.history import read_history, write_history
 
 
@@ -217,7 +220,7 @@ class Run:
         """Write everything to a folder that `cerec.open` reads, in place of the run there.
 
         What else lies in that folder, such as a report, stays; so does the checkpoint of the
-        training that made this run.
+        training that made this run. A folder with that of another is refused.
         """
         path = Path(folder)
         if path.exists() and not path.is_dir():
@@ -226,11 +229,15 @@ class Run:
             raise RunError(f"{path}: is the folder you stand in; save from outside of it")
         if path.is_dir() and any(path.iterdir()) and not (path / "run.json").exists():
             raise RunError(f"{path}: holds other files; save to a new folder, or to that of a run")
-        with replacing(path, folder=True) as new:
-            new.mkdir()
-            self.write(new)
-            for name in kept_beside(path, self.meta.get("begun")):
-                copy_of(path / name, new / name)
+        with held(path) if path.is_dir() else nullcontext():
+            kept = kept_beside(path, self.meta.get("begun"))
+            if "checkpoint" not in kept and find_checkpoint(path / "checkpoint"):
+                raise RunError(f"{path}: holds an unfinished training; save to another folder")
+            with replacing(path, folder=True) as new:
+                new.mkdir()
+                self.write(new)
+                for name in kept:
+                    copy_of(path / name, new / name)
         return path
 
     def write(self, folder: Path) -> None:

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import cerec
-from cerec import pipeline
+from cerec import measure, pipeline
 from cerec.cli import main as cli
 from cerec.cli.train import read_config
 from cerec.config import PRESETS, RunConfig, to_toml
@@ -130,6 +130,10 @@ def test_mistakes_are_one_line(
         (["train", "demo", "--out", new, "--preset", "papers"], "did you mean paper?"),
         (["train", str(tmp_path / "none"), "--out", new], "none"),
         (["train", "demo", "--out", new, "--model", "bpr", "--set", "kgat.dim=8"], "two models"),
+        (
+            ["train", "demo", "--out", new, "--model", "bpr", "--set", "recommender.model=climf"],
+            "name two models",
+        ),
         (["recommend", str(trained), "--user", "u01x"], "did you mean 'u01'"),
         (["train", "demo", "--out", new, "--set", "recommender.l2=nan"], "must be a finite number"),
         (["train", "demo", "--out", new, "--set", "agent.learning_rate=inf"], "finite number"),
@@ -449,7 +453,7 @@ def test_too_little_memory_is_one_line(
     def full(*_: object) -> None:
         raise MemoryError("Unable to allocate 447. GiB")
 
-    monkeypatch.setattr(pipeline, "lists_of", full)
+    monkeypatch.setattr(measure, "lists_of", full)
     code, _, err = run(capsys, "evaluate", str(trained))
     assert (code, err) == (2, "cerec: not enough memory: Unable to allocate 447. GiB\n")
 

@@ -155,6 +155,7 @@ def test_why_not_lifts_and_fitted_effects_are_named() -> None:
         "instead of Michael Mann, it would have risen to rank 18 and *Ronin* would have dropped "
         "out. (By attribute effects fitted to this recommender; held-out R² 0.61.)"
     )
+    assert "held-out R² below 0: they say nothing of it.)" in said(fidelity=-0.04)
 
 
 def test_json_round_trips_exactly() -> None:

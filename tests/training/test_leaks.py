@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cerec
-from cerec import pipeline
+from cerec import measure, pipeline
 from cerec.data.dataset import TEST, VALID, Dataset
 from cerec.data.split import Split, split, with_parts
 from cerec.data.synthetic import make_world
@@ -103,6 +103,6 @@ def test_train_is_masked_for_validation_and_both_are_for_test() -> None:
     scorer = Scorer(user, item, item[:0], user, "sum")
     assert parts.known_before("valid").row(0).tolist() == [0]
     assert parts.known_before("test").row(0).tolist() == [0, 1]
-    figures = pipeline.final_figures(scorer, parts, k=1)
+    figures = measure.final_figures(scorer, parts, k=1)
     assert figures["valid"]["recall@1"] == figures["test"]["recall@1"] == 1.0
-    assert pipeline.validation_figures(scorer, parts, "ndcg@1")["ndcg@1"] == 1.0
+    assert measure.validation_figures(scorer, parts, "ndcg@1")["ndcg@1"] == 1.0

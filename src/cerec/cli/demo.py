@@ -73,7 +73,7 @@ def demo(
 
 
 def _show_training(run: Run, popular: Any) -> None:
-    from cerec.pipeline import final_figures
+    from cerec.measure import final_figures
 
     table = Table(title="Held-out items found (test part, mean over users)")
     for name in ("recommender", "recall@20", "ndcg@20", "hr@20"):

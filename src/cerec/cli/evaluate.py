@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from cerec.cli.arguments import Json, RunFolder, named
-from cerec.cli.console import out, print_json
+from cerec.cli.console import out, print_json, remark
 from cerec.cli.tables import refuse_other_tables, write_table
 from cerec.errors import ConfigError
 from cerec.evaluate.ranking import PerUser, mean
@@ -36,7 +36,7 @@ def evaluate(
 
     Example: cerec evaluate runs/demo --k 10,20 --per-user users.parquet
     """
-    from cerec.pipeline import evaluate_run
+    from cerec.measure import evaluate_run
 
     if part not in ("test", "valid"):
         raise ConfigError(f"--part must be test or valid, got {part!r}")
@@ -56,6 +56,7 @@ def evaluate(
     values = evaluate_run(run, part, lengths)
     if per_user is not None:
         write_table(pl.DataFrame({"user": run.data.users.ids, **values}), per_user)
+        remark(f"wrote figures of {len(run.data.users):,} users to {per_user}")
     means = mean(values)
     if json:
         print_json({"part": part, "users": users_with_value(values), **means})

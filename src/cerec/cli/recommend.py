@@ -68,6 +68,8 @@ def recommend(
         _show_users(run, item.users(k) if user is None else [item.place(user)], json=json)
         return
     listed = run.recommend_for(_ids(run, items), k) if items else run.recommend(user, k)
+    if user is not None and not len(run.split.train.row(run.data.users.row(user))):
+        remark(f"{user} has no item in the train part: the list is that of the mean user")
     if json:
         print_json([asdict(line) for line in listed])
         return

@@ -55,6 +55,8 @@ def read_config(
     other = [name for name in table if name in SYSTEMS and model not in (None, name)]
     if other:
         raise ConfigError(f"--model {model} and the table [{other[0]}] name two models")
+    if model in MODELS and (set_to := table["recommender"]["model"]) != model:
+        raise ConfigError(f"--model {model} and --set recommender.model={set_to} name two models")
     over = [
         f"{section}.{key}"
         for section, values in named_start.items()
@@ -173,7 +175,8 @@ def tell(run: Run, folder: Path, done: str) -> None:
     """What came of a training, and what to do next."""
     from cerec.training.checkpoint import find_checkpoint
 
-    words = shlex.join(["cerec", "recommend", str(folder), "--user", run.data.users[0]])
+    first = run.data.users[int((run.split.train.counts > 0).argmax())]  # of whom something is known
+    words = shlex.join(["cerec", "recommend", str(folder), "--user", first])
     best = run.meta.get("best_epoch", -1)
     remark(f"{done} {folder}{f', as of epoch {best}' if best > 0 else ''}; try: {words}")
     if run.metrics:
@@ -213,7 +216,8 @@ def figures(row: dict[str, Any], names: Sequence[str] = ()) -> str:
 
 def show_metrics(run: Run) -> None:
     """The table of a run's figures on the held-out parts."""
-    table = Table(title=f"{run.data.name}: held out, mean over users")
+    title = f"{run.data.name}: held out, mean over users"
+    table = Table(title=title, min_width=len(title))
     table.add_column("")
     for part in run.metrics:
         table.add_column(part, justify="right")

@@ -29,6 +29,8 @@ def load(
     The format is found by looking at the folder unless it is named. Options are those of the
     format's reader; with `cache`, a second load of unchanged files is fast.
     """
+    if not isinstance(source, str | Path):
+        raise DataError(f"load takes the name of a data set or its folder, got {source!r:.60}")
     if source == "demo":
         from cerec.data.synthetic import demo
 

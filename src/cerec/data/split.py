@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset, Interactions
-from cerec.errors import ConfigError, DataError, check_fields
+from cerec.errors import ConfigError, DataError, check_fields, one_of
 from cerec.ragged import Ragged
 from cerec.rng import generator
 
@@ -56,7 +56,7 @@ class Split:
 
     def known_before(self, part: str) -> Ragged:
         """What is masked when a part is ranked: train, and for test the validation part too."""
-        if part == "valid":
+        if one_of("part", part, ("valid", "test")) == "valid":
             return self.train
         user = np.concatenate([self.train.row_of(), self.valid.row_of()])
         item = np.concatenate([self.train.indices, self.valid.indices])

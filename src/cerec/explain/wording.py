@@ -166,9 +166,8 @@ def _counterfactual(e: Explanation) -> str:
 def _fidelity(e: Explanation) -> str:
     if e.fidelity is None:
         return ""
-    return (
-        f" (By attribute effects fitted to this recommender; held-out R² {max(e.fidelity, 0):.2f}.)"
-    )
+    r2 = f"{e.fidelity:.2f}" if e.fidelity >= 0 else "below 0: they say nothing of it"
+    return f" (By attribute effects fitted to this recommender; held-out R² {r2}.)"
 
 
 def _not_found(e: Explanation) -> str:

@@ -36,8 +36,8 @@ class DNS:
     list_length: int = 0
 
     def __post_init__(self) -> None:
-        if self.candidates < 1:
-            raise ConfigError(f"DNS needs at least 1 candidate, got {self.candidates}")
+        if not isinstance(self.candidates, int | np.integer) or self.candidates < 1:
+            raise ConfigError(f"DNS needs at least 1 candidate, got {self.candidates!r}")
 
     def draw(self, user: Rows, item: Rows, context: Context, rng: np.random.Generator) -> Rows:
         """See `NegativeSampler.draw`."""

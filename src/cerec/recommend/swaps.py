@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.errors import ConfigError
+from cerec.graph.facts import Facts
 from cerec.recommend.base import Context, Rows
 from cerec.recommend.draws import below, fresh_state, holds, walk
 
@@ -42,6 +43,24 @@ class RandomSwaps:
             self.steps,
             fresh_state(rng),
         )
+
+
+def can_swap(facts: Facts, steps: int) -> bool:
+    """Whether walks of so many steps find a swap for any item: one draw for each."""
+    item = np.arange(len(facts.of_item), dtype=np.int32)
+    of_item, holders = facts.of_item, facts.holders
+    state = fresh_state(np.random.default_rng(0))
+    lost, _ = _random_swaps(
+        item,
+        of_item.indptr,
+        of_item.indices,
+        holders.indptr,
+        holders.indices,
+        facts.relation,
+        steps,
+        state,
+    )
+    return bool((lost >= 0).any())
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
