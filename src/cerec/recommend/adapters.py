@@ -40,6 +40,12 @@ def scorer_from_factors(
             f"user factors have {users.shape[1]} columns and item factors {items.shape[1]}; "
             "both must come from the same model"
         )
+    largest = [float(np.abs(table).max(initial=0.0)) for table in (users, items)]
+    if largest[0] * largest[1] * users.shape[1] > float(np.finfo(np.float32).max):
+        raise DataError(
+            f"user factors up to {largest[0]:.3g} and item factors up to {largest[1]:.3g} may give "
+            "scores beyond single precision; scale them down, which changes no list"
+        )
     fitted = fit_effects(items, facts, user=users, seed=seed)
     return Scorer(users, items, fitted.effect, users, "sum", fidelity=fitted.fidelity)
 

@@ -148,13 +148,6 @@ def _check(scorer: Scorer) -> None:
             f"user factors have {scorer.user.shape[1]} columns and item factors "
             f"{scorer.item.shape[1]}; both must come from the same model"
         )
-    if scorer.matrix is None and scorer.user.size and scorer.item.size:
-        largest = [float(np.abs(table).max()) for table in (scorer.user, scorer.item)]
-        if largest[0] * largest[1] * scorer.user.shape[1] > float(np.finfo(np.float32).max):
-            raise NotFinite(
-                f"user factors up to {largest[0]:.3g} and item factors up to {largest[1]:.3g} may "
-                "give scores beyond single precision; scale them down, which changes no list"
-            )
     if scorer.effect.shape[1] != scorer.effect_user.shape[1]:
         raise DataError(
             f"effects have {scorer.effect.shape[1]} columns and their user side "
