@@ -238,8 +238,8 @@ def write(results: Path, default: str, order: list[str], head: str) -> None:
         "",
         "## With the settings as shipped",
         "",
-        "`cerec train` with nothing set but the filters (and without the agent that explains, which "
-        "learns when the recommender is finished), beside the default's row, tuned (`python "
+        "`cerec train` with nothing set but the filters (and without the agent that explains, "
+        "which learns when the recommender is finished), beside the default's row, tuned (`python "
         "experiments/shipped.py --data FOLDER --seeds 5`, files in `docs/results/shipped/`; the "
         "command learns the models that are missing):",
         "",

@@ -1,4 +1,4 @@
-"""Numbers in prose, read from the result files: no number of a page is typed by hand.
+"""Numbers in prose, read from the result files; few are typed, as rounded words or sizes of data.
 
     {{recommendation/ml-100k.json | lines/cerec/figures/recall@20 | .4}}
 

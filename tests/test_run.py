@@ -319,11 +319,12 @@ def test_counterfactuals_that_do_nothing_are_as_none(caplog: pytest.LogCaptureFi
             assert words in caplog.text
 
 
-def test_recall_of_all_items_stops_nothing() -> None:
+def test_recall_of_all_items_stops_nothing(tmp_path: Path) -> None:
     data = make_world(SMALL, seed=1)
     full = replace(QUICK, train=replace(QUICK.train, metric=f"recall@{len(data.items)}"))
     with pytest.raises(ConfigError, match="so that recall is 1 whatever is learned"):
-        cerec.train(data, full)
+        cerec.train(data, full, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,7 @@ def train(
     parts = split(data, config.split, seed=seed)
     if parts.train.size == 0:
         raise DataError(f"{data.name}: no interactions are left to learn from; filter less")
+    _refuse_full_lists(config.train.metric, len(data.items))
     asked = _Asked(config, seed, begun, [str(r) for r in removed], started, on_row, negatives)
     if out is None:
         return _learn(data, parts, asked, None, resume=False)
@@ -108,7 +109,6 @@ class _Asked:
 def _learn(data: Dataset, parts: Split, asked: _Asked, folder: Path | None, *, resume: bool) -> Run:
     """Recommender and agent, learned from the train part; the run of them, written to a folder."""
     config, seed = asked.config, asked.seed
-    _refuse_full_lists(config.train.metric, len(data.items))
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
     if config.agent.reward == "verified" and facts.n_values == 0:
         raise DataError(

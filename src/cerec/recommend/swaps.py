@@ -32,35 +32,27 @@ class RandomSwaps:
     ) -> tuple[Rows, Rows]:
         """See `SwapSampler.draw`; (-1, -1) for items that share no value with others."""
         del user
-        facts = context.facts
-        return _random_swaps(
-            item,
-            facts.of_item.indptr,
-            facts.of_item.indices,
-            facts.holders.indptr,
-            facts.holders.indices,
-            facts.relation,
-            self.steps,
-            fresh_state(rng),
-        )
+        return _swaps_of(item, context.facts, self.steps, rng)
 
 
 def can_swap(facts: Facts, steps: int) -> bool:
     """Whether walks of so many steps find a swap for any item: one draw for each."""
     item = np.arange(len(facts.of_item), dtype=np.int32)
-    of_item, holders = facts.of_item, facts.holders
-    state = fresh_state(np.random.default_rng(0))
-    lost, _ = _random_swaps(
+    lost, _ = _swaps_of(item, facts, steps, np.random.default_rng(0))
+    return bool((lost >= 0).any())
+
+
+def _swaps_of(item: Rows, facts: Facts, steps: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    return _random_swaps(
         item,
-        of_item.indptr,
-        of_item.indices,
-        holders.indptr,
-        holders.indices,
+        facts.of_item.indptr,
+        facts.of_item.indices,
+        facts.holders.indptr,
+        facts.holders.indices,
         facts.relation,
         steps,
-        state,
+        fresh_state(rng),
     )
-    return bool((lost >= 0).any())
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)

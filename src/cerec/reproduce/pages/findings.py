@@ -15,12 +15,13 @@ from cerec.reproduce.text import percent, spread_text
 from cerec.training.signals import SignalConfig
 
 Found = Mapping[str, Results]
+_WALK, _AGENT = "the paper's form by uniform walks", "by the agent's"
 _HELPS = {
     "the default": f"attributes--dns-4--imagined-by-need-random-t--{SignalConfig().swap_steps}",
     "DNS 4 alone": "attributes--dns-4",
     "uniform negatives": "attributes--uniform",
-    "the paper's form by uniform walks": "attributes--walk-the-paper-s-form",
-    "by the agent's": "attributes--learned-walk-the-paper-s-form",
+    _WALK: "attributes--walk-the-paper-s-form",
+    _AGENT: "attributes--learned-walk-the-paper-s-form",
 }
 _BY_AGENT = {
     "literal": ("attributes--learned-walk", "-the-paper-s-form"),
@@ -113,9 +114,9 @@ def negatives_row(found: Found, folder: Path) -> list[str]:
     del found
     texts = []
     for name, cells in _helps(folder).items():
-        ways = [cells[said] for said in list(_HELPS)[-2:] if said in cells]
-        if len(ways) == 2 and "uniform negatives" in cells:
-            walk, agent = (100 * (way[0] / cells["uniform negatives"][0] - 1) for way in ways)
+        if {"uniform negatives", _WALK, _AGENT} <= set(cells):
+            base = cells["uniform negatives"][0]
+            walk, agent = (100 * (cells[said][0] / base - 1) for said in (_WALK, _AGENT))
             texts.append(f"{name}: {agent:+.0f} % (of uniform walks {walk:+.0f} %)")
     why = "items that share values with a liked one are often liked too: false negatives"
     said = "+ 17 % (Last-FM) over the best of the others"
