@@ -19,13 +19,12 @@ from cerec.sample.kernels import (
     Long,
     Space,
     allow,
-    attend,
     make_query,
     make_space,
     mark_list,
-    normaliser,
     place,
 )
+from cerec.sample.softmax import attend, normaliser
 
 
 class Behind(NamedTuple):
@@ -143,13 +142,13 @@ def _expand(
     """Enter what state w of a beam reaches; `bar` is what a path must beat to enter the beam."""
     allow(near, item, space.mark, stamp, space.ok)
     make_query(h, user, near.source_offset + item, slope, space)
-    top = attend(h, near, item, uniform[0], space)
+    top, total = attend(h, near, item, uniform[0], space)
+    if total <= 0.0:
+        return n_touched, bar
     lo = near.indptr[item]
     n = near.indptr[item + 1] - lo
-    if space.cum[n] <= 0.0:
-        return n_touched, bar
     first = np.full(n, -np.inf)
-    log_weight = top + np.log(space.cum[n])
+    log_weight = top + np.log(total)
     for j in range(n):
         if space.ok[j]:
             first[j] = base + space.score[j] - log_weight
@@ -192,10 +191,10 @@ def _keep(
     """
     allow(far, attribute, space.mark, stamp, space.ok)
     make_query(h, user, far.source_offset + attribute, slope, space)
-    top = attend(h, far, attribute, uniform, space)
+    top, total = attend(h, far, attribute, uniform, space)
     lo = far.indptr[attribute]
     n = far.indptr[attribute + 1] - lo
-    log_weight = top + np.log(space.cum[n])
+    log_weight = top + np.log(total)
     items, log_p = behind.item[attribute], behind.log_p[attribute]
     width, kept = len(items), 0
     for j in range(n):
@@ -255,13 +254,13 @@ def _enter(
     """As `_enter_kept` for all items behind an attribute but the one the walk stands on."""
     allow(far, attribute, space.mark, stamp, space.ok)
     make_query(h, user, far.source_offset + attribute, slope, space)
-    top = attend(h, far, attribute, uniform, space)
+    top, total = attend(h, far, attribute, uniform, space)
     lo = far.indptr[attribute]
     n = far.indptr[attribute + 1] - lo
     skip = place(far, attribute, item)
     if skip >= 0 and not space.ok[skip]:
         skip = -1
-    own_top, rest, _ = normaliser(space, n, skip, top)
+    own_top, rest, _ = normaliser(space, n, skip, top, total)
     log_weight = own_top + np.log(rest)
     for j in range(n):
         if not space.ok[j] or j == skip:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from cerec.sample import hubs
 from cerec.sample.kernels import (
     _JIT,
     Double,
@@ -26,13 +27,13 @@ from cerec.sample.kernels import (
     make_query,
     make_space,
     mark_list,
-    normaliser,
+    neighbours,
     place,
-    score_neighbours,
-    softmax,
+    score_nodes,
     widest_row,
     with_scores,
 )
+from cerec.sample.softmax import attend, normaliser, pick, softmax
 
 _BLOCK = 16  # groups of one source that are scored together
 _TILE = 256  # neighbours whose products are at hand
@@ -46,29 +47,7 @@ class Work(NamedTuple):
     leaky: Float
     """(_TILE, d)."""
     first: Long
-    """(_BLOCK + 1,) where groups begin."""
-
-
-@numba.njit(**_JIT)
-def pick(space: Space, n: int, skip: int, at: float) -> int:
-    """The neighbour in whose share of the group's weight (without `skip`) `at` falls."""
-    if skip >= 0 and at >= space.cum[skip]:
-        at += space.cum[skip + 1] - space.cum[skip]
-    lo, hi = 0, n
-    while lo < hi:
-        middle = (lo + hi) // 2
-        if space.cum[middle + 1] <= at:
-            lo = middle + 1
-        else:
-            hi = middle
-    j = min(lo, n - 1)
-    while j < n and (not space.ok[j] or j == skip):  # rounding at the edge of a share
-        j += 1
-    if j == n:
-        j = n - 1
-        while not space.ok[j] or j == skip:
-            j -= 1
-    return j
+    """Where groups begin."""
 
 
 @numba.njit(**_JIT)
@@ -137,7 +116,7 @@ def _score_block(
     """
     if len(hop.onward_indptr) > 1:  # at an item: few neighbours, few groups
         make_query(h, rows.user[work.first[0]], hop.source_offset + source, slope, space)
-        score_neighbours(h, hop, source, space)
+        score_nodes(h, neighbours(hop, source), hop.target_offset, space)
         return
     lo, hi = hop.indptr[source], hop.indptr[source + 1]
     for p in range(lo, hi, _TILE):
@@ -168,14 +147,21 @@ def _groups(rows: Rows, b: int, end: int, most: int, first: Long) -> int:
 
 @numba.njit(**_JIT)
 def _choose(
-    space: Space, hop: Hop, source: int, current: int, top: float, noise: float, greedy: bool
+    space: Space,
+    hop: Hop,
+    source: int,
+    current: int,
+    top: float,
+    total: float,
+    noise: float,
+    greedy: bool,
 ) -> tuple[int, float]:
     """The neighbour of one row, -1 where there is none, and its log-probability."""
     n = hop.indptr[source + 1] - hop.indptr[source]
     skip = place(hop, source, current) if len(hop.onward_indptr) == 1 else -1
     if skip >= 0 and not space.ok[skip]:
         skip = -1
-    own_top, rest, shared = normaliser(space, n, skip, top)
+    own_top, rest, shared = normaliser(space, n, skip, top, total)
     if rest <= 0.0:
         return -1, 0.0
     if greedy:
@@ -185,6 +171,50 @@ def _choose(
     else:
         j = pick_slowly(space, n, skip, own_top, noise * rest)
     return hop.indices[hop.indptr[source] + j], space.score[j] - own_top - np.log(rest)
+
+
+@numba.njit(**_JIT)
+def _mark(rows: Rows, r: int, space: Space, stamp: int) -> None:
+    """Stamp what row r keeps off."""
+    which = rows.list[r]
+    lo, hi = rows.lists_indptr[which], rows.lists_indptr[which + 1]
+    mark_list(space.mark, stamp, rows.lists_indices, lo, hi)
+
+
+@numba.njit(**_JIT)
+def _draw_behind_hub(
+    h: Float,
+    rows: Rows,
+    hop: Hop,
+    slope: float,
+    noise: Double,
+    first: Long,
+    count: int,
+    crowd: hubs.Crowd,
+    space: Space,
+    stamp: int,
+    choice: Int,
+    log_p: Double,
+) -> int:
+    """Choices of the rows of the groups of a hub; returns the last stamp."""
+    source = rows.source[first[0]]
+    near = neighbours(hop, source)
+    hubs.weigh(h, rows, hop, source, slope, first, count, crowd)
+    for g in range(count):
+        top, total = hubs.share(crowd, g, len(near))
+        for r in range(first[g], first[g + 1]):
+            j, log_p[r] = hubs.choose(h, rows, hop, r, slope, top, total, noise[r], crowd, g, space)
+            if j >= 0:
+                choice[r] = near[j]
+                continue
+            stamp += 1
+            _mark(rows, r, space, stamp)
+            allow(hop, source, space.mark, stamp, space.ok)
+            own_top, own = attend(h, hop, source, False, space)  # `choose` made the query
+            choice[r], log_p[r] = _choose(
+                space, hop, source, rows.current[r], own_top, own, noise[r], False
+            )
+    return stamp
 
 
 @numba.njit(parallel=True, **_JIT)
@@ -208,17 +238,26 @@ def draw(
     log_p = np.zeros(len(rows.user), np.float64)
     widest = widest_row(hop, rows.source)
     most = _BLOCK if len(hop.onward_indptr) == 1 else 1
+    hub = most > 1 and widest >= hubs.HUB and not uniform and not greedy
     for c in numba.prange(len(bounds) - 1):
         work = Work(
             np.zeros((_BLOCK, widest), np.float32),
             np.empty((_TILE, h.shape[1]), np.float32),
-            np.empty(_BLOCK + 1, np.int64),
+            np.empty(max(_BLOCK, hubs.USERS) + 1, np.int64),
         )
         first = work.first
+        crowd = hubs.make_crowd(hubs.USERS if hub else 0, widest, h.shape[1], rows.lists_indptr)
         scratch = with_scores(make_space(n_items, widest, h.shape[1]), work.scores[0])
         stamp, listed, b = 0, -1, bounds[c]
         while b < bounds[c + 1]:
             source = rows.source[b]
+            if hub and len(neighbours(hop, source)) >= hubs.HUB:
+                count = _groups(rows, b, bounds[c + 1], hubs.USERS, first)
+                b, listed = first[count], -1
+                stamp = _draw_behind_hub(
+                    h, rows, hop, slope, noise, first, count, crowd, scratch, stamp, choice, log_p
+                )
+                continue
             count = _groups(rows, b, bounds[c + 1], most, first)
             b = first[count]
             if not uniform:
@@ -227,13 +266,12 @@ def draw(
                 which = rows.list[first[g]]
                 if which != listed:
                     stamp, listed = stamp + 1, which
-                    lo, hi = rows.lists_indptr[which], rows.lists_indptr[which + 1]
-                    mark_list(scratch.mark, stamp, rows.lists_indices, lo, hi)
+                    _mark(rows, first[g], scratch, stamp)
                 space = scratch if g == 0 else with_scores(scratch, work.scores[g])
                 allow(hop, source, space.mark, stamp, space.ok)
-                top = softmax(space, hop.indptr[source + 1] - hop.indptr[source])
+                top, total = softmax(space, hop.indptr[source + 1] - hop.indptr[source])
                 for r in range(first[g], first[g + 1]):
                     choice[r], log_p[r] = _choose(
-                        space, hop, source, rows.current[r], top, noise[r], greedy
+                        space, hop, source, rows.current[r], top, total, noise[r], greedy
                     )
     return choice, log_p

@@ -23,14 +23,13 @@ from cerec.sample.kernels import (
     Rows,
     Space,
     allow,
-    attend,
     make_query,
     make_space,
     mark_list,
-    normaliser,
     place,
     widest_row,
 )
+from cerec.sample.softmax import attend, normaliser
 
 BUFFERS = 4
 # No fast arithmetic: what LLVM makes of it here depends on whether the code comes from numba's
@@ -46,6 +45,7 @@ def _add_row(
     chosen: int,
     g: float,
     top: float,
+    total: float,
     space: Space,
     coef: Double,
 ) -> float:
@@ -54,11 +54,11 @@ def _add_row(
     skip = place(hop, source, current) if len(hop.onward_indptr) == 1 else -1
     if skip >= 0 and not space.ok[skip]:
         skip = -1
-    own_top, rest, shared = normaliser(space, n, skip, top)
+    own_top, rest, shared = normaliser(space, n, skip, top, total)
     coef[place(hop, source, chosen)] += g
     if shared:
         if skip >= 0:
-            coef[skip] += g / rest * (space.cum[skip + 1] - space.cum[skip])
+            coef[skip] += g / rest * space.weight[skip]
         return g / rest
     for j in range(n):
         if space.ok[j] and j != skip:
@@ -87,7 +87,7 @@ def _flush(
     pull[:] = np.float32(0.0)  # (2, d): sums of c x and c |x|
     pull_x, pull_a = pull[0], pull[1]
     for j in range(n):
-        c = np.float32(coef[j] - share * (space.cum[j + 1] - space.cum[j]))
+        c = np.float32(coef[j] - share * space.weight[j])
         coef[j] = 0.0
         if c == 0.0:
             continue
@@ -126,7 +126,7 @@ def push_back(
         space = make_space(n_items, widest, h.shape[1])
         coef = np.zeros(widest, np.float64)
         pull = np.zeros((2, h.shape[1]), np.float32)
-        stamp, last, top, share, user = 0, -1, 0.0, 0.0, 0
+        stamp, last, top, total, share, user = 0, -1, 0.0, 0.0, 0.0, 0
         for b in range(bounds[c], bounds[c + 1]):
             source = rows.source[b]
             fresh = stamp == 0 or rows.list[b] != rows.list[b - 1]
@@ -141,11 +141,11 @@ def push_back(
             if fresh or source != last:
                 allow(hop, source, space.mark, stamp, space.ok)
                 make_query(h, rows.user[b], hop.source_offset + source, slope, space)
-                top = attend(h, hop, source, False, space)
+                top, total = attend(h, hop, source, False, space)
                 last, user = source, rows.user[b]
             if chosen[b] >= 0:
                 share += _add_row(
-                    hop, source, rows.current[b], chosen[b], weight[b], top, space, coef
+                    hop, source, rows.current[b], chosen[b], weight[b], top, total, space, coef
                 )
         if last >= 0:
             _flush(h, buffers[c], hop, user, last, slope, share, space, coef, pull)

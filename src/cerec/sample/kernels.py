@@ -7,7 +7,7 @@ so a is two dot products with a query made once per group,
     a = (c1 h_u * h_source) . h_x + (c2 h_u * |h_source|) . |h_x|,
 
 and the tensor of all products is never built. Rows of one source and list stand
-together: their neighbours are scored once, every further row of them costs a binary search.
+together: their neighbours are scored once, every further row of them costs a search among sums.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Double = NDArray[np.float64]
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 _JIT = {"cache": True, "error_model": "numpy", "nogil": True, "fastmath": _FAST}
-_DOMINATED = 1e-9  # of the group's weight: below it, a row's own softmax is worth recomputing
+SUMMED = 64  # neighbours whose weights are summed before they are searched one by one
 
 
 class Hop(NamedTuple):
@@ -58,20 +58,29 @@ class Space(NamedTuple):
     mark: Int
     score: Float
     weight: Float
-    cum: Double
+    """(a multiple of SUMMED,): 0 for what is not allowed and behind the last neighbour."""
+    sums: Double
+    """Of every SUMMED weights."""
     near: Float
     far: Float
     ok: NDArray[np.bool_]
 
 
 @numba.njit(**_JIT)
+def neighbours(hop: Hop, source: int) -> Int:
+    """Of one source, rising."""
+    return hop.indices[hop.indptr[source] : hop.indptr[source + 1]]
+
+
+@numba.njit(**_JIT)
 def make_space(n_items: int, widest: int, d: int) -> Space:
     """Scratch for rows of up to `widest` neighbours."""
+    blocks = (widest + SUMMED - 1) // SUMMED
     return Space(
         np.zeros(n_items, np.int32),
         np.empty(widest, np.float32),
-        np.empty(widest, np.float32),
-        np.empty(widest + 1, np.float64),
+        np.empty(blocks * SUMMED, np.float32),
+        np.empty(blocks, np.float64),
         np.empty(d, np.float32),
         np.empty(d, np.float32),
         np.empty(widest, np.bool_),
@@ -81,7 +90,7 @@ def make_space(n_items: int, widest: int, d: int) -> Space:
 @numba.njit(**_JIT)
 def with_scores(space: Space, score: Float) -> Space:
     """The same scratch with other scores."""
-    return Space(space.mark, score, space.weight, space.cum, space.near, space.far, space.ok)
+    return Space(space.mark, score, space.weight, space.sums, space.near, space.far, space.ok)
 
 
 @numba.njit(**_JIT)
@@ -123,10 +132,9 @@ def make_query(h: Float, user: int, node: int, slope: float, space: Space) -> No
 
 
 @numba.njit(**_JIT)
-def score_neighbours(h: Float, hop: Hop, source: int, space: Space) -> None:
-    """Scores of all neighbours, four at a time: one vector alone waits for its memory."""
-    rows = hop.indices[hop.indptr[source] : hop.indptr[source + 1]]
-    near, far, score, first = space.near, space.far, space.score, hop.target_offset
+def score_nodes(h: Float, rows: Int, first: int, space: Space) -> None:
+    """Scores of nodes `first + rows`, four at a time: one vector alone waits for its memory."""
+    near, far, score = space.near, space.far, space.score
     n, d = len(rows), len(near)
     for j in range(0, n - 3, 4):
         x0, x1 = h[first + rows[j]], h[first + rows[j + 1]]
@@ -147,55 +155,6 @@ def score_neighbours(h: Float, hop: Hop, source: int, space: Space) -> None:
         score[j] = s
 
 
-@numba.njit(cache=True, error_model="numpy", nogil=True, fastmath=False)
-def _weights(score: Float, ok: NDArray[np.bool_], top: float, weight: Float) -> None:
-    """exp(score - top), 0 where not allowed; to two units in the last place of a float32.
-
-    The exponential is Cephes' expf, without a branch or a call, so that it runs in vectors.
-    """
-    one, half, least = np.float32(1.0), np.float32(0.5), np.float32(-87.0)
-    per_bit, high, low = np.float32(1.44269504), np.float32(0.693359375), np.float32(-2.12194440e-4)
-    for j in range(len(score)):
-        x = max(np.float32(score[j] - np.float32(top)), least)
-        bits = np.floor(x * per_bit + half)
-        x = x - bits * high
-        x = x - bits * low
-        y = np.float32(1.9875691500e-4)
-        y = y * x + np.float32(1.3981999507e-3)
-        y = y * x + np.float32(8.3334519073e-3)
-        y = y * x + np.float32(4.1665795894e-2)
-        y = y * x + np.float32(1.6666665459e-1)
-        y = y * x + np.float32(5.0000001201e-1)
-        y = y * x * x + x + one
-        power = np.int32((np.int32(bits) + np.int32(127)) << np.int32(23)).view(np.float32)
-        weight[j] = y * power if ok[j] else np.float32(0.0)
-
-
-@numba.njit(**_JIT)
-def softmax(space: Space, n: int) -> float:
-    """Running weights of the n scores where allowed; returns the top score of these."""
-    score, ok, weight = space.score[:n], space.ok[:n], space.weight[:n]
-    top = np.float32(-np.inf)
-    for j in range(n):
-        top = max(top, score[j] if ok[j] else top)
-    _weights(score, ok, top, weight)
-    space.cum[0] = 0.0
-    for j in range(n):
-        space.cum[j + 1] = space.cum[j] + weight[j]
-    return float(top)
-
-
-@numba.njit(**_JIT)
-def attend(h: Float, hop: Hop, source: int, uniform: bool, space: Space) -> float:
-    """Scores and running softmax weights of the allowed neighbours; returns the top score."""
-    n = hop.indptr[source + 1] - hop.indptr[source]
-    if uniform:
-        space.score[:n] = np.float32(0.0)
-    else:
-        score_neighbours(h, hop, source, space)
-    return softmax(space, n)
-
-
 @numba.njit(**_JIT)
 def place(hop: Hop, source: int, item: int) -> int:
     """Position of `item` among the neighbours of `source`, -1 where it is not (binary search)."""
@@ -209,35 +168,6 @@ def place(hop: Hop, source: int, item: int) -> int:
             hi = middle
     found = lo < hop.indptr[source + 1] and hop.indices[lo] == item
     return lo - first if found else -1
-
-
-@numba.njit(**_JIT)
-def own_softmax(space: Space, n: int, skip: int) -> tuple[float, float]:
-    """Top score and weight of the allowed neighbours but `skip`, summed for this row alone."""
-    top = -np.inf
-    for j in range(n):
-        if space.ok[j] and j != skip:
-            top = max(top, space.score[j])
-    total = 0.0
-    for j in range(n):
-        if space.ok[j] and j != skip:
-            total += np.exp(space.score[j] - top)
-    return top, total
-
-
-@numba.njit(**_JIT)
-def normaliser(space: Space, n: int, skip: int, top: float) -> tuple[float, float, bool]:
-    """Top score and weight without neighbour `skip`, and whether the group's weights hold.
-
-    They do not where the skipped neighbour had all but a billionth of the weight.
-    """
-    rest = space.cum[n]
-    if skip >= 0:
-        rest -= space.cum[skip + 1] - space.cum[skip]
-    if rest > _DOMINATED * space.cum[n]:
-        return top, rest, True
-    own_top, own = own_softmax(space, n, skip)
-    return own_top, own, False
 
 
 @numba.njit(**_JIT)

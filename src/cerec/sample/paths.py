@@ -21,7 +21,7 @@ from cerec.sample.draw import draw
 from cerec.sample.gradient import BUFFERS, push_back
 from cerec.sample.kernels import Hop, Rows
 
-_CHUNK_ROWS, _MOST_CHUNKS = 128, 64
+_CHUNK_ROWS, _MOST_CHUNKS = 512, 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
