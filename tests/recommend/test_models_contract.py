@@ -125,6 +125,37 @@ def test_samplers_see_the_effects_that_the_scorer_has(name: str) -> None:
     assert np.array_equal(model.context().value, model.scorer().effect)
 
 
+@pytest.mark.parametrize("name", ["bpr", "climf", "lightgcn"])
+def test_a_sampler_that_is_ahead_is_asked_once_and_teaches_the_same(name: str) -> None:
+    known, facts = random_world(1)
+
+    class Next:
+        """The first unknown item after the liked one; draws nothing at random."""
+
+        list_length = 0
+
+        def __init__(self, ahead: bool) -> None:
+            self.ahead, self.asked = ahead, []
+
+        def draw(self, user, item, context, rng):
+            self.asked.append(len(user))
+            n = len(context.item)
+            found = []
+            for u, i in zip(user, item, strict=True):
+                free = np.setdiff1d(np.arange(n), context.known.row(u))
+                found.append(free[np.searchsorted(free, i) % len(free)])
+            return np.array(found, np.int32)
+
+    states = []
+    for sampler in (Next(False), Next(True)):
+        model = build(config(name, "attributes", batch=16), known, facts, seed=1)
+        model.epoch(known.row_of(), known.indices, sampler, rng=np.random.default_rng(0))
+        states.append(model.state())
+        assert sum(sampler.asked) == known.size
+        assert (len(sampler.asked) == 1) == sampler.ahead
+    assert all(np.array_equal(states[0][key], states[1][key]) for key in states[0])
+
+
 def test_lightgcn_propagates_as_the_dense_formula() -> None:
     known, facts = random_world(2)
     model = build(config("lightgcn", "attributes", layers=3), known, facts, seed=1)

@@ -24,6 +24,9 @@ class WalkedNegatives:
     Where no walk is possible the negative is uniform.
     """
 
+    ahead = True
+    """Policy and lists stay while an epoch lasts; see `recommend.base`."""
+
     def __init__(self, agent: WalkAgent) -> None:
         self._agent = agent
 

@@ -76,6 +76,15 @@ def drawn(
     return rows
 
 
+def drawn_ahead(
+    sampler: NegativeSampler, user: Rows, item: Rows, context: Context, rng: np.random.Generator
+) -> Rows | None:
+    """`drawn` for all pairs of an epoch, from a sampler that is `ahead`; None of any other."""
+    if not getattr(sampler, "ahead", False):
+        return None
+    return drawn(sampler, user, item, context, rng)
+
+
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def _first_known(
     user: Rows, item: Rows, indptr: NDArray[np.int64], indices: NDArray[np.int32]

@@ -17,7 +17,9 @@ with `user`, `item` the train pairs as parallel arrays in any order; the model s
             return np.where(known, np.int32(-1), drawn)
 
 `draw` is called once per batch with the vectors as they are then, so a sampler may score; what it
-gives is checked (`cerec.recommend.asking`).
+gives is checked (`cerec.recommend.asking`). One that does not look at the vectors, and is faster
+for many pairs at once, may say `ahead = True`: matrix factorisation and LightGCN then ask it once
+an epoch, for all pairs.
 """
 
 from __future__ import annotations

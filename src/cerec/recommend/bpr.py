@@ -7,7 +7,7 @@ import numpy as np
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
 from cerec.recommend import kernels
-from cerec.recommend.asking import changed, drawn, list_length
+from cerec.recommend.asking import changed, drawn, drawn_ahead, list_length
 from cerec.recommend.base import NegativeSampler, Rows, SwapSampler
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.factors import FactorModel, batches, swap_weights
@@ -48,10 +48,12 @@ class PairFactorisation(FactorModel):
             swaps = None  # an item that is a mere id cannot be imagined with other values
         context = self._factors.context(list_length(negatives, swaps))
         changes = None if swaps is None else changed(swaps, user, item, context, rng)
+        ahead = drawn_ahead(negatives, user, item, context, rng)
         loss = 0.0
         for rows in batches(len(user), self.config.pairs_per_update(len(user)), rng):
             u, i = user[rows], item[rows]
-            loss += self._pairs(u, i, drawn(negatives, u, i, context, rng))
+            j = drawn(negatives, u, i, context, rng) if ahead is None else ahead[rows]
+            loss += self._pairs(u, i, j)
             if changes is not None:
                 loss += self._swaps(u, i, changes[0][rows], changes[1][rows])
             self._factors.step()

@@ -11,7 +11,7 @@ from torch import Tensor
 from cerec.errors import RunError
 from cerec.graph.facts import Facts
 from cerec.ragged import Ragged
-from cerec.recommend.asking import changed, drawn, list_length
+from cerec.recommend.asking import changed, drawn, drawn_ahead, list_length
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
 from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.factors import batches, start_vectors, swap_weights
@@ -69,12 +69,13 @@ class LightGCN:
             swaps = None  # an item that is a mere id cannot be imagined with other values
         start = self.context(list_length(negatives, swaps))
         changes = None if swaps is None else changed(swaps, user, item, start, rng)
+        ahead = drawn_ahead(negatives, user, item, start, rng)
         total = 0.0
         for rows in batches(len(user), self.config.pairs_per_update(len(user)), rng):
             u, i = user[rows], item[rows]
             final = self._propagate()
             seen = self._seen(final, start.lists)
-            j = drawn(negatives, u, i, seen, rng)
+            j = drawn(negatives, u, i, seen, rng) if ahead is None else ahead[rows]
             loss = self._pair_loss(final, u, i, j)
             if changes is not None:
                 loss = loss + self._swap_loss(final[0], u, i, changes[0][rows], changes[1][rows])
