@@ -85,6 +85,17 @@ def test_draws_behind_a_hub_have_the_frequencies_of_the_distribution(make_graph:
     assert stats.chisquare(observed, hoped, sum_check=False).pvalue > 1e-3
 
 
+def test_no_walk_behind_a_hub_is_likelier_than_certain(make_graph: Make) -> None:
+    # Scores in the thousands: a float32 holds their differences to a thousandth at best.
+    graph, h, lists = world(make_graph)
+    rng = np.random.default_rng(2)
+    user, item = rng.integers(0, N_USERS, 300), np.full(300, 1)
+    walks = PathSampler(graph).walk(20 * h, user, item, lists, depth=1, rng=rng)
+    assert walks.moved.all()
+    assert walks.log_p.max() <= 1e-9
+    assert not any(end in lists.row(u) for u, end in zip(user, walks.end, strict=True))
+
+
 def test_company_and_threads_do_not_change_a_walk_behind_a_hub(make_graph: Make) -> None:
     graph, h, lists = world(make_graph)
     rng = np.random.default_rng(5)

@@ -13,7 +13,7 @@ from cerec.ragged import Ragged
 from cerec.sample.beam import beam
 from cerec.sample.paths import PathSampler, Proposals
 
-_HUGEST = 1e15  # the product of two such vectors is still a number
+_HUGEST = 1e11  # the attention of three such vectors is still a number
 
 
 def refuse_diverged(vectors: NDArray[np.float32]) -> None:

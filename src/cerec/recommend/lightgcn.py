@@ -74,8 +74,10 @@ class LightGCN:
         for rows in batches(len(user), self.config.pairs_per_update(len(user)), rng):
             u, i = user[rows], item[rows]
             final = self._propagate()
-            seen = self._seen(final, start.lists)
-            j = drawn(negatives, u, i, seen, rng) if ahead is None else ahead[rows]
+            if ahead is None:
+                j = drawn(negatives, u, i, self._seen(final, start.lists), rng)
+            else:
+                j = ahead[rows]
             loss = self._pair_loss(final, u, i, j)
             if changes is not None:
                 loss = loss + self._swap_loss(final[0], u, i, changes[0][rows], changes[1][rows])

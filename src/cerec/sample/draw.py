@@ -24,16 +24,16 @@ from cerec.sample.kernels import (
     Rows,
     Space,
     allow,
+    longest_row,
     make_query,
     make_space,
     mark_list,
     neighbours,
     place,
     score_nodes,
-    widest_row,
     with_scores,
 )
-from cerec.sample.softmax import attend, normaliser, pick, softmax
+from cerec.sample.softmax import normaliser, pick, softmax
 
 _BLOCK = 16  # groups of one source that are scored together
 _TILE = 256  # neighbours whose products are at hand
@@ -173,50 +173,6 @@ def _choose(
     return hop.indices[hop.indptr[source] + j], space.score[j] - own_top - np.log(rest)
 
 
-@numba.njit(**_JIT)
-def _mark(rows: Rows, r: int, space: Space, stamp: int) -> None:
-    """Stamp what row r keeps off."""
-    which = rows.list[r]
-    lo, hi = rows.lists_indptr[which], rows.lists_indptr[which + 1]
-    mark_list(space.mark, stamp, rows.lists_indices, lo, hi)
-
-
-@numba.njit(**_JIT)
-def _draw_behind_hub(
-    h: Float,
-    rows: Rows,
-    hop: Hop,
-    slope: float,
-    noise: Double,
-    first: Long,
-    count: int,
-    crowd: hubs.Crowd,
-    space: Space,
-    stamp: int,
-    choice: Int,
-    log_p: Double,
-) -> int:
-    """Choices of the rows of the groups of a hub; returns the last stamp."""
-    source = rows.source[first[0]]
-    near = neighbours(hop, source)
-    hubs.weigh(h, rows, hop, source, slope, first, count, crowd)
-    for g in range(count):
-        top, total = hubs.share(crowd, g, len(near))
-        for r in range(first[g], first[g + 1]):
-            j, log_p[r] = hubs.choose(h, rows, hop, r, slope, top, total, noise[r], crowd, g, space)
-            if j >= 0:
-                choice[r] = near[j]
-                continue
-            stamp += 1
-            _mark(rows, r, space, stamp)
-            allow(hop, source, space.mark, stamp, space.ok)
-            own_top, own = attend(h, hop, source, False, space)  # `choose` made the query
-            choice[r], log_p[r] = _choose(
-                space, hop, source, rows.current[r], own_top, own, noise[r], False
-            )
-    return stamp
-
-
 @numba.njit(parallel=True, **_JIT)
 def draw(
     h: Float,
@@ -236,9 +192,10 @@ def draw(
     """
     choice = np.full(len(rows.user), -1, np.int32)
     log_p = np.zeros(len(rows.user), np.float64)
-    widest = widest_row(hop, rows.source)
+    widest = longest_row(hop.indptr, rows.source)
     most = _BLOCK if len(hop.onward_indptr) == 1 else 1
     hub = most > 1 and widest >= hubs.HUB and not uniform and not greedy
+    longest = longest_row(rows.lists_indptr, rows.list) if hub else 1
     for c in numba.prange(len(bounds) - 1):
         work = Work(
             np.zeros((_BLOCK, widest), np.float32),
@@ -246,17 +203,20 @@ def draw(
             np.empty(max(_BLOCK, hubs.USERS) + 1, np.int64),
         )
         first = work.first
-        crowd = hubs.make_crowd(hubs.USERS if hub else 0, widest, h.shape[1], rows.lists_indptr)
+        crowd = hubs.make_crowd(hubs.USERS if hub else 0, widest, longest, h.shape[1])
         scratch = with_scores(make_space(n_items, widest, h.shape[1]), work.scores[0])
         stamp, listed, b = 0, -1, bounds[c]
         while b < bounds[c + 1]:
             source = rows.source[b]
             if hub and len(neighbours(hop, source)) >= hubs.HUB:
                 count = _groups(rows, b, bounds[c + 1], hubs.USERS, first)
-                b, listed = first[count], -1
-                stamp = _draw_behind_hub(
-                    h, rows, hop, slope, noise, first, count, crowd, scratch, stamp, choice, log_p
-                )
+                b = first[count]
+                hubs.weigh(h, rows, hop, source, slope, first, count, crowd)
+                for g in range(count):
+                    for r in range(first[g], first[g + 1]):
+                        choice[r], log_p[r] = hubs.choose(
+                            h, rows, hop, r, slope, noise[r], crowd, g, scratch
+                        )
                 continue
             count = _groups(rows, b, bounds[c + 1], most, first)
             b = first[count]
@@ -266,7 +226,8 @@ def draw(
                 which = rows.list[first[g]]
                 if which != listed:
                     stamp, listed = stamp + 1, which
-                    _mark(rows, first[g], scratch, stamp)
+                    lo, hi = rows.lists_indptr[which], rows.lists_indptr[which + 1]
+                    mark_list(scratch.mark, stamp, rows.lists_indices, lo, hi)
                 space = scratch if g == 0 else with_scores(scratch, work.scores[g])
                 allow(hop, source, space.mark, stamp, space.ok)
                 top, total = softmax(space, hop.indptr[source + 1] - hop.indptr[source])

@@ -15,6 +15,7 @@ import numba
 import numpy as np
 
 from cerec.sample.kernels import (
+    _EXACT,
     Double,
     Float,
     Hop,
@@ -23,18 +24,17 @@ from cerec.sample.kernels import (
     Rows,
     Space,
     allow,
+    longest_row,
     make_query,
     make_space,
     mark_list,
     place,
-    widest_row,
 )
 from cerec.sample.softmax import attend, normaliser
 
 BUFFERS = 4
 # No fast arithmetic: what LLVM makes of it here depends on whether the code comes from numba's
 # cache, and the first run on a machine must give the numbers of the second. It costs 3 %.
-_EXACT = {"cache": True, "error_model": "numpy", "nogil": True}
 
 
 @numba.njit(**_EXACT)
@@ -121,7 +121,7 @@ def push_back(
 
     `bounds` cuts the rows in as many chunks. Rows with `chosen` -1 did not move and add nothing.
     """
-    widest = widest_row(hop, rows.source)
+    widest = longest_row(hop.indptr, rows.source)
     for c in numba.prange(len(buffers)):
         space = make_space(n_items, widest, h.shape[1])
         coef = np.zeros(widest, np.float64)

@@ -14,6 +14,7 @@ import numba
 import numpy as np
 
 from cerec.sample.kernels import (
+    _EXACT,
     _JIT,
     SUMMED,
     Double,
@@ -30,12 +31,10 @@ from cerec.sample.kernels import (
 )
 from cerec.sample.softmax import exponential, pick, softmax, summed
 
-HUB = 1024  # neighbours that make a hub
+HUB = 4096  # neighbours that make a hub; with fewer, users who share them gain little
 USERS = 256  # groups that share the products of a tile, at the most
 TILE = 2 * SUMMED  # neighbours of a tile
-_LEFT = 0.1  # of the group's weight: below it, a row's own is summed rather than subtracted
 _FOUR = 4  # users, and parts of their vectors, that go through a tile at once
-_EXACT = {"cache": True, "error_model": "numpy", "nogil": True}
 
 
 class Crowd(NamedTuple):
@@ -57,27 +56,27 @@ class Crowd(NamedTuple):
     """(users,)."""
     done: Long
     """(users,) how many of these the tiles so far held."""
+    share: Double
+    """(tiles,) of one row."""
 
 
 @numba.njit(**_JIT)
-def make_crowd(users: int, widest: int, d: int, lists_indptr: Long) -> Crowd:
-    """Scratch for hubs of up to `widest` neighbours, little where `users` is 0.
+def make_crowd(users: int, widest: int, longest: int, d: int) -> Crowd:
+    """Scratch for hubs of up to `widest` neighbours and lists of up to `longest` items.
 
     `parts` is d, made a multiple of _FOUR.
     """
-    parts, tiles = (d + _FOUR - 1) // _FOUR * _FOUR, (widest + TILE - 1) // TILE
-    longest = 1
-    for r in range(len(lists_indptr) - 1 if users else 0):
-        longest = max(longest, lists_indptr[r + 1] - lists_indptr[r])
+    parts, tiles = (d + _FOUR - 1) // _FOUR * _FOUR, _tiles(widest)
     return Crowd(
         np.zeros(users * parts, np.float32),
         np.zeros(parts * TILE, np.float32),
         np.empty(_FOUR * TILE, np.float32),
         np.empty((users, tiles), np.float32),
         np.empty((users, tiles), np.float64),
-        np.empty((users, longest), np.int32),
+        np.empty((users, min(longest, widest)), np.int32),
         np.empty(users, np.int64),
         np.empty(users, np.int64),
+        np.empty(tiles, np.float64),
     )
 
 
@@ -152,7 +151,7 @@ def weigh(
     for g in range(count):
         crowd.users[g * parts : g * parts + d] = h[rows.user[first[g]]]
         _keep_off(rows, hop, source, rows.list[first[g]], crowd, g)
-    for tile in range((n + TILE - 1) // TILE):
+    for tile in range(_tiles(n)):
         p, q = tile * TILE, min((tile + 1) * TILE, n)
         _leaky(h, node, hop.indices[lo + p : lo + q], hop.target_offset, slope, crowd.leaky)
         for g in range(0, count, _FOUR):
@@ -180,51 +179,50 @@ def _keep_off(rows: Rows, hop: Hop, source: int, which: int, crowd: Crowd, g: in
 
 
 @numba.njit(**_JIT)
-def share(crowd: Crowd, g: int, n: int) -> tuple[float, float]:
-    """Make the weights of group g comparable between tiles; the top score and the whole weight."""
-    top, weight = crowd.top[g, : (n + TILE - 1) // TILE], crowd.weight[g]
-    best, total = float(top.max()), 0.0
-    for t in range(len(top)):
-        if weight[t] > 0.0:
-            weight[t] *= np.exp(top[t] - best)
-            total += weight[t]
-    return best, total
+def choose(
+    h: Float, rows: Rows, hop: Hop, r: int, slope: float, noise: float, crowd: Crowd, g: int,
+    space: Space,
+) -> tuple[int, float]:  # fmt: skip
+    """The neighbour row r of group g goes to, -1 where there is none, and its log-probability.
+
+    The tile of the item the row stands on is weighed anew without it, so that nothing is lost
+    where that item had nearly all the weight.
+    """
+    source = rows.source[r]
+    near = neighbours(hop, source)
+    top, weight = crowd.top[g, : _tiles(len(near))], crowd.weight[g]
+    skip = place(hop, source, rows.current[r])
+    make_query(h, rows.user[r], hop.source_offset + source, slope, space)
+    if skip >= 0:
+        t = skip // TILE
+        before = top[t], weight[t]
+        top[t], weight[t] = _attend_tile(h, hop, near, t, skip, crowd, g, space)
+        rest = _share(top, weight, crowd.share)
+        top[t], weight[t] = before
+    else:
+        rest = _share(top, weight, crowd.share)
+    if not rest > 0.0:
+        return -1, 0.0
+    t, within = _find(crowd.share[: len(top)], noise * rest)
+    tile_top, mine = _attend_tile(h, hop, near, t, skip, crowd, g, space)
+    j = pick(space, len(near[t * TILE : (t + 1) * TILE]), -1, within * mine)
+    log_p = np.log(crowd.share[t] / rest) + space.score[j] - tile_top - np.log(mine)
+    return near[t * TILE + j], log_p
 
 
 @numba.njit(**_JIT)
-def choose(
-    h: Float,
-    rows: Rows,
-    hop: Hop,
-    r: int,
-    slope: float,
-    top: float,
-    total: float,
-    noise: float,
-    crowd: Crowd,
-    g: int,
-    space: Space,
-) -> tuple[int, float]:
-    """The place of the neighbour that row r of group g goes to, and its log-probability.
+def _tiles(n: int) -> int:
+    return (n + TILE - 1) // TILE
 
-    -1 where nothing is allowed, or the item it stands on has so much of the weight that what is
-    left of the group's is not precise.
-    """
-    source = rows.source[r]
-    near, off = neighbours(hop, source), crowd.off[g, : crowd.n_off[g]]
-    skip, rest = place(hop, source, rows.current[r]), total
-    make_query(h, rows.user[r], hop.source_offset + source, slope, space)
-    at = np.searchsorted(off, skip)
-    if skip >= 0 and not (at < len(off) and off[at] == skip):
-        score_nodes(h, near[skip : skip + 1], hop.target_offset, space)
-        rest -= np.exp(space.score[0] - top)
-    if not rest > _LEFT * total:
-        return -1, 0.0
-    tile, within = _tile(crowd.weight[g], len(near), skip, total - rest, noise * rest)
-    p = tile * TILE
-    targets = near[p : p + TILE]
+
+@numba.njit(**_JIT)
+def _attend_tile(
+    h: Float, hop: Hop, near: Int, t: int, skip: int, crowd: Crowd, g: int, space: Space
+) -> tuple[float, float]:
+    """Scores and weights of tile t without `skip`, by the query at hand; its top and its weight."""
+    p, targets = t * TILE, near[t * TILE : (t + 1) * TILE]
     score_nodes(h, targets, hop.target_offset, space)
-    ok = space.ok[: len(targets)]
+    ok, off = space.ok[: len(targets)], crowd.off[g, : crowd.n_off[g]]
     ok[:] = True
     for at in range(np.searchsorted(off, p), len(off)):
         if off[at] >= p + len(targets):
@@ -232,22 +230,29 @@ def choose(
         ok[off[at] - p] = False
     if p <= skip < p + len(targets):
         ok[skip - p] = False
-    _, mine = softmax(space, len(targets))
-    if mine <= 0.0:  # the item it stands on had all of the tile but rounding
-        return -1, 0.0
-    j = pick(space, len(targets), -1, within * mine)
-    return p + j, space.score[j] - top - np.log(rest)
+    return softmax(space, len(targets))
+
+
+@numba.njit(**_EXACT)
+def _share(top: Float, weight: Double, share: Double) -> float:
+    """Weights of tiles beside the highest top of all; returns their sum."""
+    best, rest = np.float32(-np.inf), 0.0
+    for t in range(len(top)):
+        best = max(best, top[t])
+    for t in range(len(top)):
+        share[t] = weight[t] * exponential(top[t] - best) if weight[t] > 0.0 else 0.0
+        rest += share[t]
+    return rest
 
 
 @numba.njit(**_JIT)
-def _tile(weight: Double, n: int, skip: int, skipped: float, at: float) -> tuple[int, float]:
-    """The tile in whose share of the weight (without the `skipped` one) `at` falls; how far in."""
+def _find(share: Double, at: float) -> tuple[int, float]:
+    """The tile in whose share `at` falls, and how far into it."""
     last = 0
-    for t in range((n + TILE - 1) // TILE):
-        mine = weight[t] - skipped if skip // TILE == t else weight[t]
-        if mine > 0.0:
+    for t in range(len(share)):
+        if share[t] > 0.0:
             last = t
-            if at < mine:
-                return t, at / mine
-            at -= mine
+            if at < share[t]:
+                return t, at / share[t]
+            at -= share[t]
     return last, 1.0  # rounding at the edge of the last share

@@ -24,7 +24,8 @@ Float = NDArray[np.float32]
 Double = NDArray[np.float64]
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
-_JIT = {"cache": True, "error_model": "numpy", "nogil": True, "fastmath": _FAST}
+_EXACT = {"cache": True, "error_model": "numpy", "nogil": True}
+_JIT = {**_EXACT, "fastmath": _FAST}
 SUMMED = 64  # neighbours whose weights are summed before they are searched one by one
 
 
@@ -171,9 +172,9 @@ def place(hop: Hop, source: int, item: int) -> int:
 
 
 @numba.njit(**_JIT)
-def widest_row(hop: Hop, source: Int) -> int:
-    """Most neighbours any of the sources has."""
+def longest_row(indptr: Long, rows: Int) -> int:
+    """Most entries any of the rows has, at least 1."""
     most = 1
-    for b in range(len(source)):
-        most = max(most, hop.indptr[source[b] + 1] - hop.indptr[source[b]])
+    for r in rows:
+        most = max(most, indptr[r + 1] - indptr[r])
     return most

@@ -6,10 +6,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.sample.kernels import _JIT, SUMMED, Float, Hop, Space, neighbours, score_nodes
+from cerec.sample.kernels import _EXACT, _JIT, SUMMED, Float, Hop, Space, neighbours, score_nodes
 
 _DOMINATED = 1e-9  # of the group's weight: below it, a row's own softmax is worth recomputing
-_EXACT = {"cache": True, "error_model": "numpy", "nogil": True}
 
 
 @numba.njit(**_EXACT)
