@@ -19,6 +19,8 @@ from cerec.agent.returns import (
 )
 from cerec.agent.reward import cutoffs, list_items, pair_scores, rationality, rewards, similarity
 from cerec.errors import ConfigError
+from cerec.ragged import Ragged
+from cerec.recommend.base import Context
 from cerec.recommend.scorer import score_all
 from cerec.sample.paths import Walks
 
@@ -43,6 +45,23 @@ def test_cutoff_is_the_score_of_the_last_listed_item(world: Any) -> None:
     cut = cutoffs(world.context, 2)
     found = rationality(rows(0, 0, 0, 0), rows(0, 1, 2, 3), world.context, cut)
     assert found.tolist() == [False, False, True, True]
+
+
+@given(halves=st.lists(st.integers(-6, 6), min_size=4, max_size=9), k=st.integers(1, 3))
+def test_rationality_is_the_papers_test_of_softmax_shares(halves: list[int], k: int) -> None:
+    # eq. 5: P(e) = exp f(e) / sum over the list of exp f; eq. 14 asks whether walking from e_t to
+    # e costs at least what walking from e_t to the list's last item does. Scores no further apart
+    # than a double can tell after the exponential.
+    f = np.array(halves) / 2.0
+    listed = np.argsort(-f[1:], kind="stable")[:k] + 1  # item 0 is where the walk stands
+    share = np.exp(f) / np.exp(f[listed]).sum()
+    context = Context(
+        Ragged.from_pairs(rows(0), rows(0), 1), None, np.ones((1, 1), np.float32),
+        f[:, None].astype(np.float32), listed[None, :].astype(np.int32),
+    )  # type: ignore[arg-type]  # fmt: skip
+    every = np.arange(len(f), dtype=np.int32)
+    found = rationality(np.zeros_like(every), every, context, cutoffs(context, k))
+    assert found.tolist() == (share[0] - share >= share[0] - share[listed[-1]]).tolist()
 
 
 def test_a_short_list_is_cut_at_its_last_item_and_an_empty_one_never(

@@ -20,7 +20,8 @@ import pytest
 import cerec
 from cerec import measure, pipeline
 from cerec.cli import main as cli
-from cerec.cli.train import read_config
+from cerec.cli.console import progress
+from cerec.cli.train import Meter, read_config
 from cerec.config import PRESETS, RunConfig, to_toml
 from cerec.data.ids import IdTable
 from cerec.data.synthetic import make_world
@@ -312,6 +313,19 @@ def test_the_reward_is_shown_while_recommender_and_agent_learn_in_turn(
         f"recommender epoch {n} of at most 5: loss x  reward x  recall@20 x  ndcg@20 x"
         for n in (2, 4, 5)
     ]
+
+
+def test_a_log_says_how_long_the_phase_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("cerec.cli.train.remark", said.append)
+    with progress() as bar:
+        meter = Meter(bar, TrainConfig(epochs=100))
+        for epoch, seconds in ((1, 10.0), (2, 30.0)):  # 20 a piece, 58 to go
+            row = {"phase": "recommender", "epoch": epoch, "seconds": seconds, "until": 60}
+            meter(row | {"loss": 0.5, "ndcg@20": 0.25})
+        meter({"phase": "agent", "epoch": 1, "seconds": 1.0, "until": 8, "reward": 1.0})
+    assert [";" in line for line in said] == [True, True, False]
+    assert said[1].endswith("; 19 min left if nothing better comes")
 
 
 def test_settings_are_a_file_to_start_from(capsys: pytest.CaptureFixture[str]) -> None:

@@ -148,6 +148,7 @@ class Meter:
         self._bar, self._config = bar, config
         self._task = bar.add_task("training", total=None, note="")
         self._latest: dict[str, Any] = {}  # the reward, which not every epoch has
+        self._phase, self._seen, self._seconds = "", 0, 0.0
 
     def __call__(self, row: dict[str, Any]) -> None:
         """Show one row."""
@@ -155,6 +156,9 @@ class Meter:
         if "reward" in row:
             self._latest["reward"] = row["reward"]
         row = self._latest | row
+        if row["phase"] != self._phase:
+            self._phase, self._seen, self._seconds = row["phase"], 0, 0.0
+        self._seen, self._seconds = self._seen + 1, self._seconds + row["seconds"]
         if row["epoch"] == 1:
             self._bar.update(self._task, total=row["until"])  # and forget the speed of before
         self._bar.tasks[0].total = row["until"]
@@ -168,7 +172,16 @@ class Meter:
             most = f"at most {self._config.epochs}"
             if row["phase"] == "agent":
                 most = f"{self._config.agent_epochs}"
-            remark(f"{row['phase']} epoch {row['epoch']} of {most}: {figures(row)}")
+            done = f"{row['phase']} epoch {row['epoch']} of {most}: {figures(row)}"
+            remark(done + self._left(row))
+
+    def _left(self, row: dict[str, Any]) -> str:
+        """The minutes until this phase ends if validation finds nothing better, where it is some.
+
+        By the mean of the epochs seen, as the agent learns in some of them alone.
+        """
+        minutes = self._seconds / self._seen * (row["until"] - row["epoch"]) / 60
+        return f"; {minutes:.0f} min left if nothing better comes" if minutes >= 1 else ""
 
 
 def tell(run: Run, folder: Path, done: str) -> None:
