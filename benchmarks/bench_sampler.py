@@ -19,9 +19,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from cerec.graph.ckg import Ckg
-from cerec.ragged import Ragged
-from cerec.sample.paths import PathSampler
+from cerec.data.ckg import Ckg
+from cerec.data.ragged import Ragged
+from cerec.walk.paths import PathSampler
 
 WIDTH, SLOPE, HUB = 96, 0.2, 20_000
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from quoted import filled
 
-from cerec.evaluate.compare.page import published_section, read_published, set_section
+from cerec_bench.compare.page import published_section, read_published, set_section
 
 OUT = Path(__file__).parents[1] / "docs" / "results"
 FOLDER = OUT / "recommendation"

@@ -12,10 +12,10 @@ import torch
 
 from cerec.agent import agent as module
 from cerec.agent.agent import WalkAgent
-from cerec.agent.config import AgentConfig
+from cerec.agent.encoders import EncoderConfig
 from cerec.agent.reward import cutoffs, list_items
-from cerec.graph.encoders import EncoderConfig
-from cerec.sample.paths import Walks
+from cerec.settings.agent import AgentConfig
+from cerec.walk.paths import Walks
 
 GAMMA, ENTROPY = 0.5, 0.1
 BASELINES = ["others", "mean", "value"]

@@ -14,8 +14,8 @@ from playwright.sync_api import Page, expect
 
 from cerec.data.filters import FilterConfig
 from cerec.data.load import load
-from cerec.pipeline import train
-from cerec.run import Run
+from cerec.runs.run import Run
+from cerec.runs.train import train
 from cerec.serve.service import Service
 from live_server import listening
 from worlds import QUICK

@@ -18,19 +18,20 @@ import polars as pl
 import pytest
 
 import cerec
-from cerec import measure, pipeline
+from cerec.agent.loop import TrainConfig
+from cerec.checkpoint import Checkpoint, write_checkpoint
 from cerec.cli import main as cli
 from cerec.cli.console import progress
 from cerec.cli.train import Meter, read_config
-from cerec.config import PRESETS, RunConfig, to_toml
 from cerec.data.ids import IdTable
-from cerec.data.synthetic import make_world
-from cerec.data.writer import write
+from cerec.data.synthetic.generate import make_world
+from cerec.data.writers.write import write
 from cerec.errors import ConfigError
 from cerec.files import write_json
-from cerec.parsing import parse
-from cerec.training.checkpoint import Checkpoint, write_checkpoint
-from cerec.training.loop import TrainConfig
+from cerec.runs import evaluate as measure
+from cerec.runs import train as pipeline
+from cerec.settings.parsing import parse
+from cerec.settings.run import PRESETS, RunConfig, to_toml
 from worlds import QUICK, SMALL
 
 

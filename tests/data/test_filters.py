@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cerec.data.dataset import TEST, TRAIN
 from cerec.data.filters import FilterConfig, apply
 from cerec.data.removing import Removed
-from cerec.data.synthetic import demo
+from cerec.data.synthetic.generate import demo
 from cerec.errors import ConfigError, DataError
 
 OFF = {"duplicates": False, "merge_inverses": False}

@@ -13,11 +13,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.agent.config import AgentConfig
 from cerec.agent.returns import discounted
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
 from cerec.recommend.base import Context, Rows, Vectors
-from cerec.sample.paths import Walks
+from cerec.settings.agent import AgentConfig
+from cerec.walk.paths import Walks
 
 Flip = Callable[[Context, Rows, Rows, Rows], NDArray[np.integer]]
 """(context, user, item, other) -> fewest changes of `item` toward `other` that take it out of the

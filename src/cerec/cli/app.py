@@ -10,8 +10,6 @@ import typer
 from typer.core import TyperGroup
 
 from cerec import __version__
-from cerec.cli.compare import compare
-from cerec.cli.compare_explanations import compare_explanations
 from cerec.cli.console import err
 from cerec.cli.data import app as data_app
 from cerec.cli.demo import demo
@@ -19,13 +17,15 @@ from cerec.cli.doctor import doctor
 from cerec.cli.evaluate import evaluate
 from cerec.cli.explain import explain, what_if
 from cerec.cli.recommend import recommend
-from cerec.cli.reproduce import reproduce
 from cerec.cli.serve import report, serve
 from cerec.cli.settings import settings
 from cerec.cli.train import train
 from cerec.errors import CerecError
+from cerec.interrupts import of_interrupt
 from cerec.threads import set_threads
-from cerec.training.interrupts import of_interrupt
+from cerec_bench.cli.compare import compare
+from cerec_bench.cli.explanations import compare_explanations
+from cerec_bench.cli.reproduce import reproduce
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer may carry its own click
 

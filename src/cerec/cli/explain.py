@@ -18,7 +18,7 @@ from cerec.explain.batch import explain_all
 from cerec.explain.explanation import WhatIf
 from cerec.explain.lookup import Lock, Pair, pair_of, value_row
 from cerec.explain.options import Options
-from cerec.run import Run, open_explainer, open_run
+from cerec.runs.run import Run, open_explainer, open_run
 
 K = Annotated[int, typer.Option("-k", "--k", help="Length of the list.")]
 Added = Annotated[

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 
 from cerec.cli.console import out
-from cerec.config import PRESETS, RunConfig, literal, preset_tables, to_table
 from cerec.errors import ConfigError, near_matches
-from cerec.parsing import parse
-from cerec.recommend.compared.registry import SYSTEMS
+from cerec.settings.parsing import parse
+from cerec.settings.run import PRESETS, RunConfig, literal, preset_tables, to_table
+from cerec_bench.systems.registry import SYSTEMS
 
 
 def settings(

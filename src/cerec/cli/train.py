@@ -12,9 +12,14 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
+from cerec.agent.loop import TrainConfig
 from cerec.cli.arguments import named
 from cerec.cli.console import err, out, progress, remark
-from cerec.config import (
+from cerec.errors import ConfigError, near_matches
+from cerec.runs.run import Run
+from cerec.settings.parsing import parse
+from cerec.settings.recommender import MODELS
+from cerec.settings.run import (
     PRESETS,
     RunConfig,
     apply_sets,
@@ -24,12 +29,7 @@ from cerec.config import (
     read_settings,
     to_table,
 )
-from cerec.errors import ConfigError, near_matches
-from cerec.parsing import parse
-from cerec.recommend.compared.registry import SYSTEMS
-from cerec.recommend.config import MODELS
-from cerec.run import Run
-from cerec.training.loop import TrainConfig
+from cerec_bench.systems.registry import SYSTEMS
 
 
 def read_config(
@@ -107,9 +107,9 @@ def train(
 
     Example: cerec train demo --out runs/demo --set train.epochs=50
     """
+    from cerec.checkpoint import find_checkpoint
     from cerec.data.load import load, parse_options
-    from cerec.pipeline import train as fit
-    from cerec.training.checkpoint import find_checkpoint
+    from cerec.runs.train import train as fit
 
     if resume and force:
         raise ConfigError("--resume goes on, --force begins anew; give one of the two")
@@ -186,7 +186,7 @@ class Meter:
 
 def tell(run: Run, folder: Path, done: str) -> None:
     """What came of a training, and what to do next."""
-    from cerec.training.checkpoint import find_checkpoint
+    from cerec.checkpoint import find_checkpoint
 
     first = run.data.users[int((run.split.train.counts > 0).argmax())]  # of whom something is known
     words = shlex.join(["cerec", "recommend", str(folder), "--user", first])
@@ -212,7 +212,7 @@ def tell(run: Run, folder: Path, done: str) -> None:
 
 def begun_with(folder: Path) -> tuple[RunConfig, int] | None:
     """Settings and seed of the training that a folder holds the beginning of."""
-    from cerec.begun import read_begun
+    from cerec.runs.start import read_begun
 
     if not (folder / "begun.json").exists():
         return None

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset, Interactions
+from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, DataError, check_fields, one_of
-from cerec.ragged import Ragged
 from cerec.rng import generator
 
 Method = Literal["auto", "ratio", "leave_one_out", "time", "given"]

@@ -30,8 +30,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.recommend.scorer import Scorer
 
 Rows = NDArray[np.int32]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.recommend.base import Recommender
 from cerec.recommend.bpr import PairFactorisation
 from cerec.recommend.climf import ListFactorisation
-from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.lightgcn import LightGCN
+from cerec.settings.recommender import RecommenderConfig
 
 
 def build(config: RecommenderConfig, known: Ragged, facts: Facts, *, seed: int) -> Recommender:
