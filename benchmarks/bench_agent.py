@@ -16,7 +16,6 @@ import time
 import numpy as np
 
 from cerec.agent.agent import WalkAgent
-from cerec.agent.encoders import EncoderConfig
 from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset, Interactions, Triples
 from cerec.data.facts import Facts
@@ -24,7 +23,7 @@ from cerec.data.ids import IdTable
 from cerec.data.ragged import Ragged
 from cerec.recommend.base import Context
 from cerec.recommend.topk import top_k_all
-from cerec.settings.agent import AgentConfig
+from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.threads import set_threads
 
 USERS, ITEMS, PAIRS, ENTITIES, RELATIONS, TRIPLES = 70_679, 24_915, 847_733, 88_572, 39, 2_557_746

@@ -22,9 +22,7 @@ from bench_agent import RELEASED, amazon_book
 
 import cerec
 from cerec.agent.agent import WalkAgent
-from cerec.agent.encoders import EncoderConfig
-from cerec.agent.loop import Row, TrainConfig, Trainer
-from cerec.agent.signals import SignalConfig
+from cerec.agent.loop import Row, Trainer
 from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset, Interactions, Triples
 from cerec.data.facts import Facts
@@ -32,8 +30,9 @@ from cerec.data.ids import IdTable
 from cerec.data.ragged import Ragged
 from cerec.data.split import split
 from cerec.recommend.models import build
-from cerec.settings.agent import AgentConfig
+from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.settings.recommender import RecommenderConfig
+from cerec.settings.train import SignalConfig, TrainConfig
 from cerec.threads import set_threads
 
 BATCH = 8192

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from cerec.agent.encoders import KINDS, Encoder, EncoderConfig, cosine_spread
+from cerec.agent.encoders import KINDS, Encoder, cosine_spread
 from cerec.agent.spmm import Adjacency, propagate
 from cerec.agent.warmstart import factor_table, link_table, random_table
 from cerec.data.ckg import Ckg
@@ -15,6 +15,7 @@ from cerec.data.dataset import Dataset, Interactions, Triples
 from cerec.data.ids import IdTable
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
+from cerec.settings.agent import EncoderConfig
 
 
 def graph_of(n_users: int, n_items: int, n_entities: int, seed: int | None = None) -> Ckg:

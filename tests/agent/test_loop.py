@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cerec.agent.loop import TrainConfig, Trainer
-from cerec.agent.signals import SignalConfig, plain, signals
+from cerec.agent.loop import Trainer
+from cerec.agent.signals import plain, signals
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
@@ -19,6 +19,7 @@ from cerec.history import read_history
 from cerec.interrupts import stoppable
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.swaps import RandomSwaps
+from cerec.settings.train import SignalConfig, TrainConfig
 
 TRAIN = Ragged(np.array([0, 2, 3]), np.array([0, 1, 2], np.int32))
 

@@ -12,9 +12,8 @@ import torch
 
 from cerec.agent import agent as module
 from cerec.agent.agent import WalkAgent
-from cerec.agent.encoders import EncoderConfig
 from cerec.agent.reward import cutoffs, list_items
-from cerec.settings.agent import AgentConfig
+from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.walk.paths import Walks
 
 GAMMA, ENTROPY = 0.5, 0.1

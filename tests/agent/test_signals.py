@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cerec.agent.signals import SignalConfig, plain, signals
+from cerec.agent.signals import plain, signals
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.recommend.base import Context
 from cerec.recommend.negatives import DNS, Mixture, Uniform, Walk
 from cerec.recommend.swaps import RandomSwaps
+from cerec.settings.train import SignalConfig
 
 
 class Constant:

@@ -18,7 +18,6 @@ import polars as pl
 import pytest
 
 import cerec
-from cerec.agent.loop import TrainConfig
 from cerec.checkpoint import Checkpoint, write_checkpoint
 from cerec.cli import main as cli
 from cerec.cli.console import progress
@@ -32,6 +31,7 @@ from cerec.runs import evaluate as measure
 from cerec.runs import train as pipeline
 from cerec.settings.parsing import parse
 from cerec.settings.run import PRESETS, RunConfig, to_toml
+from cerec.settings.train import TrainConfig
 from worlds import QUICK, SMALL
 
 

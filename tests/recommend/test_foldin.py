@@ -7,7 +7,7 @@ import pytest
 
 import cerec
 from cerec.data.facts import Facts
-from cerec.data.split import SplitConfig, split
+from cerec.data.split import split
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import ConfigError
 from cerec.recommend.bpr import PairFactorisation
@@ -15,6 +15,7 @@ from cerec.recommend.foldin import add_user, fold_in, others_of, solve
 from cerec.recommend.lines import ease
 from cerec.recommend.negatives import Uniform
 from cerec.recommend.scorer import score_all, top_k
+from cerec.settings.data import SplitConfig
 from cerec.settings.recommender import RecommenderConfig
 from recommend_worlds import random_world
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cerec.data.facts import Facts
-from cerec.data.split import SplitConfig, split
+from cerec.data.split import split
 from cerec.data.synthetic.generate import checkerboard
 from cerec.errors import RunError
 from cerec.recommend.base import Recommender
@@ -19,6 +19,7 @@ from cerec.recommend.negatives import Uniform
 from cerec.recommend.scorer import Scorer, top_k
 from cerec.recommend.swaps import RandomSwaps
 from cerec.recommend.topk import top_k_all
+from cerec.settings.data import SplitConfig
 from cerec.settings.recommender import MODELS, RecommenderConfig
 from recommend_worlds import facts, ragged, random_world
 

@@ -12,7 +12,7 @@ import pytest
 LEARN = """
 import hashlib, cerec
 from cerec.settings.run import RunConfig
-from cerec.agent.loop import TrainConfig
+from cerec.settings.train import TrainConfig
 short = RunConfig(train=TrainConfig(epochs=2, agent_epochs=1))
 run = cerec.train(cerec.load("demo"), short, seed=0)
 for table in (run.scorer.user, run.scorer.item, run.vectors):

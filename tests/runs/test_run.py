@@ -16,8 +16,6 @@ import torch
 
 import cerec
 from cerec.agent import loop
-from cerec.agent.encoders import EncoderConfig
-from cerec.agent.loop import TrainConfig
 from cerec.checkpoint import Checkpoint, write_checkpoint
 from cerec.data.dataset import Triples
 from cerec.data.facts import Facts
@@ -33,10 +31,11 @@ from cerec.runs.evaluate import evaluate_run
 from cerec.runs.folder import FILES
 from cerec.runs.notes import idle
 from cerec.runs.start import held
-from cerec.settings.agent import AgentConfig
+from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.settings.parsing import parse
 from cerec.settings.recommender import RecommenderConfig
 from cerec.settings.run import PRESETS, RunConfig
+from cerec.settings.train import TrainConfig
 from cerec_bench.systems.neumf import NeuMFConfig
 from worlds import QUICK, SMALL
 

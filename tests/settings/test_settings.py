@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cerec.agent.loop import TrainConfig
-from cerec.agent.signals import SignalConfig
 from cerec.errors import ConfigError
 from cerec.settings.parsing import parse
 from cerec.settings.recommender import RecommenderConfig
@@ -24,6 +22,7 @@ from cerec.settings.run import (
     to_table,
     to_toml,
 )
+from cerec.settings.train import SignalConfig, TrainConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from cerec.agent.encoders import Encoder, EncoderConfig, cosine_spread
+from cerec.agent.encoders import Encoder, cosine_spread
 from cerec.agent.returns import (
     FittedValue,
     RunningMean,
@@ -27,7 +27,7 @@ from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, RunError
 from cerec.recommend.base import Context, Rows
 from cerec.rng import generator, torch_generator
-from cerec.settings.agent import AgentConfig
+from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.threads import kernel_threads, torch_threads
 from cerec.walk.paths import Walks
 from cerec.walk.proposals import BeamProposer, path_sampler, refuse_diverged

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,58 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from cerec.agent.signals import Policy, SignalConfig, plain, signals
+from cerec.agent.signals import Policy, plain, signals
 from cerec.agent.stopping import Stopper
 from cerec.checkpoint import Arrays, Checkpoint, damaged, read_checkpoint, write_checkpoint
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.errors import ConfigError, RunError, check_fields
+from cerec.errors import RunError
 from cerec.interrupts import Stop, stoppable
 from cerec.recommend.base import NegativeSampler, Recommender
 from cerec.recommend.context import context_of
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
+from cerec.settings.train import SignalConfig, TrainConfig
 from cerec.threads import give_back
 
 Row = dict[str, float | int | str]
 """One line of the history."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainConfig:
-    """How long, and when to stop."""
-
-    epochs: int = 1000
-    """Passes over the train pairs at the most."""
-    warmup: int = 5
-    """Epochs with ordinary negatives before counterfactuals come in; where they do, none of these
-    epochs is the best."""
-    validate_every: int = 5
-    """Epochs between two looks at the validation part."""
-    patience: int = 12
-    """Looks without a better value before training stops. Where users know little, validation
-    rises slowly and for hundreds of epochs."""
-    metric: str = "ndcg@20"
-    """The validation number that decides: recall@K or ndcg@K."""
-    agent_every: int = 5
-    """Epochs between two policy epochs while co-training."""
-    agent_epochs: int = 8
-    """Policy epochs on the finished recommender, so that the agent knows the scores it explains."""
-    tensorboard: bool = False
-    """Write the history as TensorBoard events too, to the folder `tensorboard` of the run."""
-    checkpoint_seconds: float = 15.0
-    """Seconds between two checkpoints; the work since the last one is what a kill can lose."""
-
-    def __post_init__(self) -> None:
-        check_fields(self, "train")
-        for name in ("epochs", "validate_every", "patience", "agent_every"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"train.{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("warmup", "agent_epochs", "checkpoint_seconds"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"train.{name} must not be negative, got {getattr(self, name)}")
-        if not re.fullmatch("(recall|ndcg)@[1-9][0-9]*", str(self.metric)):
-            raise ConfigError(f"train.metric must be recall@K or ndcg@K, got {self.metric!r}")
 
 
 @dataclass(slots=True)

@@ -14,15 +14,16 @@ from cerec.cli.convert import convert
 from cerec.cli.report import show_report
 from cerec.data.check import check as check_data
 from cerec.data.dataset import Dataset
-from cerec.data.filters import FilterConfig, apply
+from cerec.data.filters import apply
 from cerec.data.get import SOURCES
 from cerec.data.get import get as fetch
 from cerec.data.load import load, parse_options
-from cerec.data.split import SplitConfig, with_parts
 from cerec.data.split import split as split_data
+from cerec.data.split import with_parts
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.data.writers.write import write
 from cerec.errors import DataError
+from cerec.settings.data import FilterConfig, SplitConfig
 from cerec.settings.parsing import parse
 from cerec.settings.run import apply_sets
 

@@ -12,7 +12,6 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
-from cerec.agent.loop import TrainConfig
 from cerec.cli.arguments import named
 from cerec.cli.console import err, out, progress, remark
 from cerec.errors import ConfigError, near_matches
@@ -29,6 +28,7 @@ from cerec.settings.run import (
     read_settings,
     to_table,
 )
+from cerec.settings.train import TrainConfig
 from cerec_bench.systems.registry import SYSTEMS
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cerec.agent.signals import SignalConfig
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.recommend.base import NegativeSampler
 from cerec.recommend.swaps import can_swap
 from cerec.settings.run import RunConfig
+from cerec.settings.train import SignalConfig
 
 DEFAULT = RunConfig()
 

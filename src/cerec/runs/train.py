@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from cerec.agent.agent import WalkAgent
-from cerec.agent.loop import Row, TrainConfig, Trainer
-from cerec.agent.signals import SignalConfig
+from cerec.agent.loop import Row, Trainer
 from cerec.agent.watch import LossWatch
 from cerec.checkpoint import drop_checkpoint
 from cerec.data.ckg import Ckg
@@ -37,6 +36,7 @@ from cerec.runs.notes import idle, in_force
 from cerec.runs.run import Run, open_run
 from cerec.runs.start import NUMBERLESS, fingerprint, held, prepare
 from cerec.settings.run import RunConfig, to_toml
+from cerec.settings.train import SignalConfig, TrainConfig
 from cerec.threads import training_threads
 from cerec_bench.systems.registry import Material, system
 

@@ -9,7 +9,7 @@ from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.data.split import Split, SplitConfig, split
+from cerec.data.split import Split, split
 from cerec.errors import ConfigError
 from cerec.recommend.adapters import (
     Factors,
@@ -25,6 +25,7 @@ from cerec.rng import generator
 from cerec.runs.evaluate import final_figures
 from cerec.runs.run import Run
 from cerec.runs.train import checked
+from cerec.settings.data import SplitConfig
 from cerec.settings.run import RunConfig
 from cerec.threads import training_threads
 

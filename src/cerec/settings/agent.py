@@ -1,4 +1,4 @@
-"""Settings of the agent."""
+"""Settings of the agent and of the graph encoder it walks by."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Literal
 
 from cerec.errors import ConfigError, check_fields
 
+WIDEST = 100_000  # far more than a vector can use, and memory cannot hold
 _LEAST = {
     "list_length": 1,
     "draws": 1,
@@ -80,3 +81,55 @@ class AgentConfig:
             raise ConfigError(
                 f"agent.baseline = 'others' needs agent.draws of at least 2, got {self.draws}"
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncoderConfig:
+    """The graph encoder whose vectors steer the walk."""
+
+    kind: Literal["sage", "gcn", "lightgcn", "gat"] = "sage"
+    """`sage` is the paper's; `lightgcn` has no weights, its layers are all `size` wide."""
+    size: int = 64
+    """Width of the node table."""
+    layers: tuple[int, ...] = (32, 64)
+    """Output width of each graph layer."""
+    combine: Literal["concat", "sum"] = "concat"
+    """How layer outputs become one vector; `sum` needs layers of equal width."""
+    slope: float = 0.2
+    """Slope of LeakyReLU below zero, in the encoder and in the attention."""
+    start: Literal["factors", "links", "random"] = "factors"
+    """Where the table starts: the recommender's factors, link prediction on the graph, or noise.
+    From noise, with `centre` off and `agent.similarity = "encoder"`, the vectors of all items come
+    to look alike, and similarity says nothing."""
+    centre: bool = True
+    """Subtract the mean vector of users, of items and of other entities from theirs, so that
+    cosines tell items apart."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "encoder")
+        object.__setattr__(self, "layers", tuple(self.layers))
+        if self.size < 1:
+            raise ConfigError(f"encoder.size must be at least 1, got {self.size}")
+        if not self.layers or min(self.layers) < 1:
+            raise ConfigError(
+                f"encoder.layers must be widths of at least 1, one or more, got {self.layers}"
+            )
+        if max(self.size, *self.layers) > WIDEST:
+            raise ConfigError(
+                f"encoder.size and encoder.layers must be at most {WIDEST:,}, "
+                f"got {self.size}, {self.layers}"
+            )
+        if self.combine == "sum" and self.kind != "lightgcn" and len(set(self.layers)) > 1:
+            raise ConfigError(
+                f"encoder.combine = 'sum' needs layers of equal width, got {self.layers}: "
+                "use 'concat'"
+            )
+        if not 0.0 <= self.slope < 1.0:
+            raise ConfigError(f"encoder.slope must be in [0, 1), got {self.slope}")
+
+    @property
+    def width(self) -> int:
+        """Width of the vectors the encoder returns."""
+        if self.kind == "lightgcn":
+            return self.size if self.combine == "sum" else self.size * len(self.layers)
+        return self.layers[-1] if self.combine == "sum" else sum(self.layers)

@@ -9,15 +9,12 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from cerec.agent.encoders import EncoderConfig
-from cerec.agent.loop import TrainConfig
-from cerec.agent.signals import SignalConfig
-from cerec.data.filters import FilterConfig
-from cerec.data.split import SplitConfig
 from cerec.errors import ConfigError, near_matches
-from cerec.settings.agent import AgentConfig
+from cerec.settings.agent import AgentConfig, EncoderConfig
+from cerec.settings.data import FilterConfig, SplitConfig
 from cerec.settings.parsing import check, parse
 from cerec.settings.recommender import RecommenderConfig
+from cerec.settings.train import SignalConfig, TrainConfig
 from cerec_bench.systems.cadsi import CaDSIConfig
 from cerec_bench.systems.kgat import KGATConfig
 from cerec_bench.systems.kgpolicy_sampler import KGPolicyConfig

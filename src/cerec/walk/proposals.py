@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.agent.encoders import EncoderConfig
 from cerec.data.ckg import Ckg
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
-from cerec.settings.agent import AgentConfig
+from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.walk.beam import beam
 from cerec.walk.paths import PathSampler, Proposals
 

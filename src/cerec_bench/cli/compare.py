@@ -53,9 +53,10 @@ def compare(
 
     Example: cerec compare demo --models popularity,bpr,cerec --seeds 3 --budget 1
     """
-    from cerec.data.filters import FilterConfig, apply
+    from cerec.data.filters import apply
     from cerec.data.load import load
     from cerec.data.split import split
+    from cerec.settings.data import FilterConfig
     from cerec_bench.compare.contenders import CONTENDERS
     from cerec_bench.compare.fit import FitConfig
     from cerec_bench.compare.grid import Cell, Grid, Plan, read_per_user

@@ -17,9 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.agent.agent import WalkAgent
-from cerec.agent.encoders import EncoderConfig
-from cerec.agent.loop import Row, TrainConfig, Trainer
-from cerec.agent.signals import SignalConfig
+from cerec.agent.loop import Row, Trainer
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, near_matches
 from cerec.recommend import lines
@@ -31,8 +29,9 @@ from cerec.recommend.negatives import DNS, Uniform
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.topk import top_k_all
 from cerec.rng import generator
-from cerec.settings.agent import AgentConfig
+from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.settings.recommender import RecommenderConfig
+from cerec.settings.train import SignalConfig, TrainConfig
 from cerec_bench.compare.fit import FitConfig, fit_recommender
 from cerec_bench.systems.chunks import take, top_lists, top_lists_of
 from cerec_bench.systems.registry import SYSTEMS, Material, System

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.agent.agent import WalkAgent
-from cerec.agent.encoders import EncoderConfig
 from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
@@ -37,7 +36,7 @@ from cerec.recommend.context import lists_of
 from cerec.recommend.foldin import fold_in
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
-from cerec.settings.agent import AgentConfig
+from cerec.settings.agent import AgentConfig, EncoderConfig
 
 Rows = NDArray[np.int32]
 _NOTHING: Rows = np.zeros(0, np.int32)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from cerec.data.split import SplitConfig, split
+from cerec.data.split import split
+from cerec.settings.data import SplitConfig
 from cerec_bench.compare.fit import FitConfig
 from cerec_bench.compare.grid import Cell as Fit
 from cerec_bench.compare.grid import Grid, Plan, read_per_user

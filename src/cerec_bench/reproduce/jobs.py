@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from cerec.data.dataset import Dataset
-from cerec.data.filters import FilterConfig
 from cerec.runs.run import Run
 from cerec.runs.train import train
+from cerec.settings.data import FilterConfig
 from cerec.settings.run import to_table
 from cerec_bench.reproduce.plan import Cell, Table, digest
 from cerec_bench.reproduce.worlds import Library

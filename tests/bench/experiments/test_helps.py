@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from cerec.data.facts import Facts
-from cerec.data.filters import FilterConfig
 from cerec.data.ragged import Ragged
-from cerec.data.split import SplitConfig, split
+from cerec.data.split import split
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.recommend.models import build
 from cerec.recommend.negatives import DNS, Uniform
 from cerec.recommend.swaps import RandomSwaps
 from cerec.rng import generator
+from cerec.settings.data import FilterConfig, SplitConfig
 from cerec.settings.recommender import RecommenderConfig
 from cerec_bench.compare.fit import FitConfig
 from cerec_bench.statistics import compare

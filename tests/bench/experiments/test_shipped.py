@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cerec.data.filters import FilterConfig
 from cerec.data.synthetic.generate import make_world
 from cerec.data.writers.write import write
+from cerec.settings.data import FilterConfig
 from cerec_bench.compare.fit import FitConfig
 from worlds import QUICK, SMALL
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from cerec.agent.signals import SignalConfig
 from cerec.files import read_json
+from cerec.settings.train import SignalConfig
 from cerec_bench.reproduce.pages.explained import mean_size
 from cerec_bench.reproduce.pages.parts import by_variant, title_of
 from cerec_bench.reproduce.plan import Table
