@@ -12,7 +12,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 
@@ -74,6 +75,24 @@ def _blas() -> ThreadpoolController:
     import scipy.linalg  # noqa: F401  which comes with a BLAS of its own
 
     return ThreadpoolController()
+
+
+def in_chunks(n: int, work: Callable[[int, int], object], *, chunk: int = 0) -> None:
+    """Call `work(start, stop)` for consecutive parts of `range(n)`, on all threads.
+
+    `work` must let go of the interpreter (a kernel compiled with `nogil`) and write to its own
+    part alone; then the result is the same for any number of threads.
+    """
+    workers = kernel_threads()
+    step = chunk or max(1, -(-n // (8 * workers)))
+    starts = range(0, n, step)
+    if workers == 1 or len(starts) <= 1:
+        for start in starts:
+            work(start, min(start + step, n))
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        for done in [pool.submit(work, start, min(start + step, n)) for start in starts]:
+            done.result()
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""The default recommender: additive in the user's history and in the item's attributes."""

@@ -1,0 +1,187 @@
+"""Settings chosen on the validation part: penalty, factors, relations, and the weights of parts.
+
+The dial: among settings within a given share of the best NDCG@20, the one in which attributes
+carry most is taken, because explanations by attributes live on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cerec.data.ragged import Ragged
+from cerec.recommend.linear.candidates import Sample, draw_sample, relation_weights
+from cerec.recommend.linear.fit import Chosen, Material
+from cerec.recommend.linear.folding import Factors, Folding
+from cerec.recommend.linear.itemitem import SMALL, pairs_of
+from cerec.recommend.linear.kernels import pair_sums
+from cerec.recommend.linear.model import Doubles
+
+PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0)
+ATTRIBUTES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.4, 2.0)
+POPULARITY = (0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
+FACTOR = (0.0, 0.15, 0.3, 0.5, 0.8, 1.2, 2.0)
+FOLDINGS = ((0.1, 5.0), (0.1, 2.5), (0.1, 10.0), (0.03, 5.0), (0.3, 5.0))
+"""`rest` and `pull` of the factors; the first is tried first, the others if it helps."""
+PRIOR, DIM = 5.0, 64
+EARNS = 0.005  # share of NDCG that factors must add to earn their place
+ENTRIES, CUT = (400, 1_000), 0.003  # entries of a column tried, and the NDCG they may cost
+USERS = 2_000  # of the validation part, looked at while choosing
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What was seen while choosing."""
+
+    chosen: Chosen
+    ndcg: float
+    """NDCG@20 of the chosen settings on the sample of validation users."""
+    best: float
+    """The best NDCG@20 of any setting."""
+    attributes: float
+    """How strongly attributes count beside the history: the dial."""
+    curve: tuple[tuple[float, float], ...]
+    """(attributes, NDCG@20) with all else as chosen."""
+    looks: int
+    """Settings tried on validation."""
+
+
+def choose(
+    material: Material,
+    held_out: Ragged,
+    *,
+    dial: float,
+    factors: bool = True,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Looked:
+    """The settings for these interactions, by what users took later (`held_out`)."""
+    looks = 0
+    progress("which items go together")
+    pairs = pairs_of(material.gram, PENALTIES[2])
+    sample = draw_sample(material, held_out, pairs, USERS)
+    penalty, entries, history, tried = _penalty(material, sample)
+    looks += tried
+    sample = replace(sample, history=history)
+    progress("what attributes say")
+    relation, popular = relation_weights(sample)
+    parts = _Parts(sample, sample.relation @ relation, popular * sample.popularity, None)
+    weights, score, tried = _search(parts, (0.2, 0.2, 0.0))
+    looks += tried
+    folding = None
+    if factors and min(material.matrix.shape) > 1:
+        progress("factors")
+        folding, parts, weights, score, tried = _factors(material, parts, weights, score)
+        looks += tried
+    curve = [(x, parts.ndcg((x, *weights[1:]))) for x in ATTRIBUTES]
+    looks += len(curve)
+    best = max(score, *(y for _, y in curve))
+    carried = max((x for x, y in curve if y >= (1.0 - dial) * best), default=weights[0])
+    weights = (carried, *weights[1:])
+    chosen = Chosen(
+        penalty=penalty,
+        entries=entries,
+        popularity=weights[1] * popular,
+        relations={
+            int(r): float(carried * w) for r, w in zip(sample.relations, relation, strict=True)
+        },
+        folding=folding if weights[2] > 0 else None,
+        factor=weights[2],
+    )
+    return Looked(chosen, parts.ndcg(weights), best, carried, tuple(curve), looks)
+
+
+Weights = tuple[float, float, float]
+"""Of attributes, popularity and factors, beside a history of one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts:
+    """The parts of the candidates' scores that are weighed against each other."""
+
+    sample: Sample
+    attributes: Doubles
+    popularity: Doubles
+    factor: Doubles | None
+
+    def ndcg(self, weights: Weights) -> float:
+        score = self.sample.history + weights[0] * self.attributes + weights[1] * self.popularity
+        if self.factor is not None and weights[2]:
+            score = score + weights[2] * self.factor
+        return self.sample.ndcg(score)
+
+
+def _penalty(material: Material, sample: Sample) -> tuple[float, int, Doubles, int]:
+    """The best penalty of the item-item ridge by history alone, how many entries a column needs,
+    the parts these give, and how many settings were tried.
+    """
+    found: dict[tuple[float, int], tuple[float, Doubles]] = {}
+
+    def look(penalty: float, entries: int = 0) -> float:
+        asked = penalty, entries
+        if asked not in found:
+            part = pair_sums(material, sample, pairs_of(material.gram, penalty, entries))
+            found[asked] = sample.ndcg(part), part
+        return found[asked][0]
+
+    at = 2  # uphill from the middle, until both neighbours are lower
+    while True:
+        options = [n for n in (at - 1, at, at + 1) if 0 <= n < len(PENALTIES)]
+        best = max(options, key=lambda n: look(PENALTIES[n]))
+        if best == at:
+            break
+        at = best
+    penalty, entries = PENALTIES[at], 0
+    for fewer in ENTRIES if material.n_items <= SMALL else ():
+        if fewer < material.n_items and look(penalty, fewer) >= (1 - CUT) * look(penalty):
+            entries = fewer
+            break
+    return penalty, entries, found[penalty, entries][1], len(found)
+
+
+def _search(parts: _Parts, start: Weights) -> tuple[Weights, float, int]:
+    """Coordinate search for the weights with the best NDCG@20."""
+    grids = (ATTRIBUTES, POPULARITY, FACTOR if parts.factor is not None else (0.0,))
+    weights, score, looks = start, parts.ndcg(start), 1
+    for _ in range(3):
+        before = weights
+        for n, grid in enumerate(grids):
+            for value in grid:
+                trial: Weights = (*weights[:n], value, *weights[n + 1 :])  # type: ignore[assignment]
+                if trial == weights:
+                    continue
+                looks += 1
+                if (now := parts.ndcg(trial)) > score:
+                    weights, score = trial, now
+        if weights == before:
+            break
+    return weights, score, looks
+
+
+def _factors(
+    material: Material, parts: _Parts, weights: Weights, score: float
+) -> tuple[Folding | None, _Parts, Weights, float, int]:
+    """Factors where they earn their place, with the best of a few settings."""
+    best: tuple[Folding | None, _Parts, Weights, float] = (None, parts, weights, score)
+    looks = 0
+    for n, (rest, pull) in enumerate(FOLDINGS):
+        folding = Folding(min(DIM, *material.matrix.shape), rest, pull, PRIOR)
+        part = _factor_part(material, parts.sample, material.factors(folding))
+        now = replace(parts, factor=part)
+        found, reached, tried = _search(now, weights)
+        looks += tried
+        if reached > best[3] and reached >= (1.0 + EARNS) * score:
+            best = folding, now, found, reached
+        elif n == 0:
+            break
+    return *best, looks
+
+
+def _factor_part(material: Material, sample: Sample, factors: Factors) -> Doubles:
+    rows = sample.users
+    counts = material.history.counts[rows]
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    entry = np.arange(indptr[-1]) + np.repeat(material.history.indptr[rows] - indptr[:-1], counts)
+    history = Ragged(indptr, material.history.indices[entry])
+    return sample.factors(factors.users(history, material.weight[entry]), factors.item)

@@ -1,0 +1,235 @@
+"""The fitted model: scores, effects of values, and where a score comes from.
+
+    s(u, i | A) = base_i + sum over h in history(u) of B[h, i] + U_u . z_i
+                + g_i * sum over a in A of e(u, a)
+
+One kernel makes the numbers of one user, of a block and of a history that came with a request, so
+they agree to the bit. I: items, V: values with enough support, d: width of the factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.data.ragged import Ragged
+from cerec.recommend.linear.folding import Factors, Folding
+from cerec.recommend.linear.itemitem import solve
+from cerec.recommend.linear.values import effects_of, scores_of
+from cerec.threads import in_chunks
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearArrays:
+    """Everything the model knows, as arrays; a run keeps just these."""
+
+    history_ptr: NDArray[np.int64]
+    history: NDArray[np.int32]
+    """User -> items, rising."""
+    weight: Doubles
+    """Weight of every entry of `history`; 1 where interactions carry none."""
+    own: Doubles
+    """(I,) the part of an item's popularity that its values do not explain."""
+    common: Doubles
+    """(V,) what everybody makes of a value; base = own + g * the sum of these."""
+    pair_ptr: NDArray[np.int64]
+    pair: NDArray[np.int32]
+    strength: NDArray[np.float32]
+    """History item -> items it speaks for, and B."""
+    vocabulary: NDArray[np.int32]
+    """(V,) rows of the values in the facts of the data; the others have too little support."""
+    value_ptr: NDArray[np.int64]
+    value: NDArray[np.int32]
+    """Item -> its values, as positions in `vocabulary`."""
+    scale: Doubles
+    """(I,) g."""
+    share: Doubles
+    unit: Doubles
+    """(V,) q, and the weight of one item above the usual count."""
+    item_vector: Doubles
+    value_vector: Doubles
+    """(I, d) and (V, d): V of the fold-in and x; d = 0 without factors."""
+    factor: Doubles
+    """Weight of the factors, `rest` and `pull` of the fold-in."""
+    bits: NDArray[np.int64]
+    """Fractional bits of the effects."""
+
+    def named(self) -> dict[str, NDArray[np.generic]]:
+        """By name, to be written."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Contributions:
+    """Where a score comes from; the parts add up to it."""
+
+    history: tuple[tuple[int, float], ...]
+    """(item row, part) of every item of the history, directly and through the factors."""
+    values: tuple[tuple[int, float], ...]
+    """(value row, part) of every value of the item."""
+    popularity: float
+    """What everybody makes of the item's values."""
+    own: float
+    """What everybody makes of the item beyond its values."""
+
+    @property
+    def total(self) -> float:
+        """The score, but for rounding."""
+        parts = [*self.history, *self.values]
+        return sum(part for _, part in parts) + self.popularity + self.own
+
+
+class Linear:
+    """The default recommender, fitted; rows are those of the data it was fitted on."""
+
+    name = "linear"
+
+    def __init__(self, arrays: LinearArrays, users: Sequence[str], items: Sequence[str]) -> None:
+        self.arrays, self.users, self.items = arrays, users, items
+        a = arrays
+        self.histories = Ragged(a.history_ptr, a.history)
+        self.of_item = Ragged(a.value_ptr, a.value)
+        total = np.bincount(
+            self.of_item.row_of(), weights=a.common[a.value], minlength=len(a.own)
+        )
+        self._common = a.scale * total
+        self._base = a.own + self._common
+        weight, rest, pull = (float(x) for x in a.factor)
+        settings = Folding(a.item_vector.shape[1], rest, pull, 0.0)
+        self._factors = Factors(a.item_vector, a.value_vector, settings)
+        inner = np.zeros_like(a.item_vector)
+        np.add.at(inner, self.of_item.row_of(), a.value_vector[a.value])
+        self._rest = weight * (a.item_vector - a.scale[:, None] * inner)  # z
+        self._item_t = np.ascontiguousarray(self._rest.T)
+        self._value_t = np.ascontiguousarray((weight * a.value_vector).T)
+
+    @property
+    def n_items(self) -> int:
+        """Items that can be scored."""
+        return len(self.arrays.own)
+
+    @property
+    def vocabulary(self) -> NDArray[np.int32]:
+        """Rows of the values that have effects, in the order of `effects`."""
+        return self.arrays.vocabulary
+
+    def known(self, user: int) -> NDArray[np.int32]:
+        """Item rows the user has, which are never listed."""
+        return self.histories.row(user)
+
+    def scores(self, users: NDArray[np.integer]) -> Doubles:
+        """(n, I) scores of user rows."""
+        return self._answer(*self._of(users))[0]
+
+    def effects(self, users: NDArray[np.integer]) -> Doubles:
+        """(n, V) e(u, a)."""
+        return self._effects(*self._of(users))
+
+    def both(self, users: NDArray[np.integer]) -> tuple[Doubles, Doubles]:
+        """Scores and effects at the cost of one."""
+        return self._answer(*self._of(users))
+
+    def scale(self) -> Doubles:
+        """(I,) g: a change of values by `x` in effects moves the score by `g * x`."""
+        return self.arrays.scale
+
+    def scores_from(self, histories: Ragged, weight: Doubles | None = None) -> Doubles:
+        """(n, I) scores of people known by these items alone."""
+        return self._answer(histories, _ones(histories) if weight is None else weight)[0]
+
+    def both_from(
+        self, histories: Ragged, weight: Doubles | None = None
+    ) -> tuple[Doubles, Doubles]:
+        """Scores and effects of people known by these items alone."""
+        return self._answer(histories, _ones(histories) if weight is None else weight)
+
+    def contributions(self, user: int, item: int) -> Contributions:
+        """The exact parts of one score."""
+        history, weight = self._of(np.array([user]))
+        effect = self._effects(history, weight)[0]
+        a = self.arrays
+        mine = self.of_item.row(item)
+        direct = self._direct(history.indices, item)
+        through = self._through(history, weight, item)
+        parts = weight * (direct + through)
+        return Contributions(
+            tuple(zip(history.indices.tolist(), parts.tolist(), strict=True)),
+            tuple((int(v), float(a.scale[item] * effect[v])) for v in mine),
+            float(self._common[item]),
+            float(a.own[item]),
+        )
+
+    def of_values(self, users: NDArray[np.integer], values: NDArray[np.integer]) -> Doubles:
+        """(n,) scores of an item that is these values only: nothing else is known of it."""
+        a = self.arrays
+        scale = 1.0 / np.sqrt(max(len(values), 1))
+        effect = self.effects(users)[:, values].sum(axis=1)
+        return a.own.mean() + scale * (a.common[values].sum() + effect)
+
+    def _of(self, users: NDArray[np.integer]) -> tuple[Ragged, Doubles]:
+        a = self.arrays
+        rows = np.asarray(users, np.int64)
+        counts = self.histories.counts[rows]
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        entry = np.arange(indptr[-1]) + np.repeat(a.history_ptr[rows] - indptr[:-1], counts)
+        return Ragged(indptr, a.history[entry]), a.weight[entry]
+
+    def _vectors(self, history: Ragged, weight: Doubles) -> Doubles:
+        if self.arrays.item_vector.shape[1] == 0:
+            return np.zeros((len(history), 0))
+        return self._factors.users(history, weight)
+
+    def _effects(
+        self, history: Ragged, weight: Doubles, vectors: Doubles | None = None
+    ) -> Doubles:
+        a = self.arrays
+        user = self._vectors(history, weight) if vectors is None else vectors
+        out = np.empty((len(history), len(a.share)))
+        facts = a.value_ptr, a.value, a.share, a.unit
+        args = history.indptr, history.indices, weight, *facts, user, self._value_t, int(a.bits[0])
+        in_chunks(len(history), lambda start, stop: effects_of(*args, start, stop, out))
+        return out
+
+    def _answer(self, history: Ragged, weight: Doubles) -> tuple[Doubles, Doubles]:
+        a = self.arrays
+        user = self._vectors(history, weight)
+        effect = self._effects(history, weight, user)
+        out = np.empty((len(history), self.n_items))
+        pairs = a.pair_ptr, a.pair, a.strength
+        facts = a.value_ptr, a.value, a.scale, effect
+        people = history.indptr, history.indices, weight
+        args = *people, self._base, *pairs, user, self._item_t, *facts
+        in_chunks(len(history), lambda start, stop: scores_of(*args, start, stop, out))
+        return out, effect
+
+    def _direct(self, history: NDArray[np.int32], item: int) -> Doubles:
+        """B[h, item] for every h of a history."""
+        a = self.arrays
+        out = np.zeros(len(history))
+        for n, h in enumerate(history.tolist()):
+            start, end = a.pair_ptr[h], a.pair_ptr[h + 1]
+            at = start + int(np.searchsorted(a.pair[start:end], item))
+            if at < end and a.pair[at] == item:
+                out[n] = a.strength[at]
+        return out
+
+    def _through(self, history: Ragged, weight: Doubles, item: int) -> Doubles:
+        """The part of U_u . z_i that each item of the history has: V_h . (system of u)^-1 z_i."""
+        v = self.arrays.item_vector
+        if v.shape[1] == 0:
+            return np.zeros(history.size)
+        rest, pull = self._factors.settings.rest, self._factors.settings.pull
+        mine = v[history.indices]
+        system = rest * (v.T @ v) + mine.T @ (mine * weight[:, None]) + pull * np.eye(v.shape[1])
+        goal = self._rest[item].copy()
+        solve(system, goal)
+        return np.asarray(mine @ goal)
+
+
+def _ones(histories: Ragged) -> Doubles:
+    return np.ones(histories.size)
