@@ -38,14 +38,14 @@ demo: $(VENV)/.base
 	@$(BIN)/cerec demo
 
 reproduce: $(VENV)/.base
-	@$(BIN)/cerec reproduce all --quick
+	@$(BIN)/cerec bench reproduce all --quick
 
 pages: $(VENV)/.base
 	@$(BIN)/python experiments/helps.py --data . --table
 	@$(BIN)/python experiments/recommendation.py --page
 	@$(BIN)/python experiments/consistency.py . --sets demo ml-1m amazon-beauty yelp2018-partial --render
 	@$(BIN)/python experiments/quoted.py
-	@$(BIN)/cerec reproduce table1,depth,reward,cases,ablations,flips --render-only --out docs/results
+	@$(BIN)/cerec bench reproduce table1,depth,reward,cases,ablations,flips --render-only --out docs/results
 
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest -m "not slow and not data and not browser" -n auto
