@@ -21,16 +21,16 @@ setup: $(VENV)/.base
 $(VENV)/.base: pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (a minute or two, once) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) -e ".[serve,plots]"
+	@$(PIP) -e ".[agent,bench,serve]"
 	@touch $@
 $(VENV)/.test: $(VENV)/.base
-	@$(PIP) -e ".[serve,plots,test]"
+	@$(PIP) -e ".[agent,bench,serve,test]"
 	@touch $@
 $(VENV)/.dev: $(VENV)/.test
-	@$(PIP) -e ".[serve,plots,test,dev]"
+	@$(PIP) -e ".[agent,bench,serve,test,dev]"
 	@touch $@
 $(VENV)/.browser: $(VENV)/.test
-	@$(PIP) -e ".[serve,plots,test,browser]"
+	@$(PIP) -e ".[agent,bench,serve,test,browser]"
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
 	@touch $@
 

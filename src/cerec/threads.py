@@ -95,10 +95,14 @@ def _torch() -> Any:
     return sys.modules.get("torch")
 
 
-@cache
 def _blas() -> ThreadpoolController:
-    """The libraries loaded by now; looking for them takes longer than a small product."""
-    import scipy.linalg  # noqa: F401  which comes with a BLAS of its own
+    """The libraries loaded by now: that of NumPy, and SciPy's own once `scipy.linalg` is there."""
+    return _found("scipy.linalg" in sys.modules)
+
+
+@cache  # looking for them takes longer than a small product
+def _found(scipy: bool) -> ThreadpoolController:  # noqa: ARG001
+    import numpy  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -31,7 +31,7 @@ OPTIONAL = {
     "torch": "agent",
     "fastapi": "serve",
     "uvicorn": "serve",
-    "matplotlib": "plots",
+    "matplotlib": "bench",
     "pandas": "frames of pandas",
     "implicit": "adapter of implicit",
 }

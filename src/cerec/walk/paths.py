@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from cerec.data.ckg import Ckg
 from cerec.data.ragged import Ragged
-from cerec.walk.draw import draw
-from cerec.walk.gradient import BUFFERS, push_back
 from cerec.walk.kernels import Hop, Rows
 
 _CHUNK_ROWS, _MOST_CHUNKS = 512, 64
@@ -130,6 +128,8 @@ class PathSampler:
         lists: Ragged,
         rng: np.random.Generator | None,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        from cerec.walk.draw import draw  # explaining draws nothing
+
         order = self._order(step, user, source)
         rows = _rows(order, user, source, current, lists)
         # One number per walk, ended or not, so that walks do not shift each other's numbers.
@@ -174,6 +174,8 @@ class PathSampler:
         self, h: NDArray[np.float32], walks: Walks, lists: Ragged, weight: NDArray[np.float64]
     ) -> NDArray[np.float32]:
         """Gradient of `sum(weight * log_p)` with respect to `h`; `weight` is (T, B)."""
+        from cerec.walk.gradient import BUFFERS, push_back
+
         buffers = np.zeros((BUFFERS, *h.shape), np.float32)
         for t in range(len(weight)):
             here, attribute, there = walks.item[t], walks.attribute[t], walks.item[t + 1]

@@ -19,6 +19,8 @@ app = typer.Typer(
 @app.callback()
 def _root() -> None:
     load_torch("bench")
+    import scipy.linalg  # noqa: F401  its BLAS, too, runs on one thread
+
     set_threads()
 
 
