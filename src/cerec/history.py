@@ -9,6 +9,9 @@ from typing import Any
 
 from cerec.files import replacing
 
+Row = dict[str, float | int | str]
+"""One line of the history."""
+
 
 def write_history(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """History rows as CSV; a figure a row lacks, or that is no number, is left empty."""

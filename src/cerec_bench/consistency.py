@@ -1,4 +1,4 @@
-"""Comparing explainers on several recommenders: `cerec compare-explanations`, and table III.
+"""Comparing explainers on several recommenders: `cerec bench explanations`, and table III.
 
 results = consistency(["demo"], Plan(methods=("rdexp-own", "cerec"), truths=("planted",)),
                       Path("consistency"))

@@ -16,6 +16,7 @@ from cerec.data.split import Split, split
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import ConfigError
 from cerec.metrics import mean, per_user
+from cerec.recommend.base import Material
 from cerec.recommend.context import lists_of
 from cerec.recommend.lines import popularity
 from cerec.settings.run import preset_tables
@@ -25,7 +26,6 @@ from cerec_bench.compare.cost import Meter
 from cerec_bench.compare.fit import FitConfig
 from cerec_bench.compare.grid import Cell, Grid, Plan, read_per_user
 from cerec_bench.compare.space import SPACES, Search, Setting, plain, read_space
-from cerec_bench.systems.registry import Material
 
 FIT = FitConfig(epochs=2, every=1, patience=2)
 

@@ -31,7 +31,7 @@ SMALL = {
 def test_all_systems_can_be_runs() -> None:
     assert set(SMALL) == set(SYSTEMS)
     for name, entry in SYSTEMS.items():
-        got = parse(RunConfig, {name: {}})
+        got = parse(RunConfig, {"model": {"name": name}})
         assert got.system == (name, entry.config())
         assert RunConfig().system is None
 
@@ -42,8 +42,11 @@ def test_a_run_of_a_compared_system(name: str, tmp_path: Path) -> None:
     data = make_world(WorldConfig(users=40, items=60, interactions=700), seed=3)
     config = parse(
         RunConfig,
-        {name: SMALL[name], "train": {"epochs": 2, "validate_every": 1, "agent_epochs": 1}},
-    )
+        {
+            "model": {"name": name, **SMALL[name]},
+            "train": {"epochs": 2, "validate_every": 1, "agent_epochs": 1},
+        },
+    ).resolved()
     run = train(data, config, out=tmp_path / "run")
     again = open_run(tmp_path / "run")
     assert again.config == config
@@ -59,20 +62,28 @@ def test_a_run_of_a_compared_system(name: str, tmp_path: Path) -> None:
 
 
 def test_a_run_has_one_model() -> None:
-    with pytest.raises(ConfigError, match="trains one system"):
-        parse(RunConfig, {"kgat": {}, "neumf": {}})
-    with pytest.raises(ConfigError, match="did you mean 'layers'"):
-        parse(RunConfig, {"kgat": {"layer": [3]}})
+    with pytest.raises(ConfigError, match="must be the name of a model, got None"):
+        RunConfig.of({"model": {"dim": 8}})
+    with pytest.raises(ConfigError, match="unknown model 'kgatt'; did you mean 'kgat'"):
+        RunConfig.of({"model": {"name": "kgatt"}})
+    with pytest.raises(ConfigError, match=r"'layer' in \[model\]; did you mean 'layers'"):
+        RunConfig.of({"model": {"name": "kgat", "layer": [3]}})
+
+
+def test_a_mistake_in_the_table_of_a_model_names_its_line(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text('[model]\nname = "kgat"\nlayer = [8]\n')
+    with pytest.raises(ConfigError, match=r"run.toml, line 3: unknown key 'layer' in \[model\]"):
+        RunConfig.of(file=tmp_path / "run.toml")
 
 
 def test_a_model_is_named_on_the_command_line() -> None:
-    assert read_config(None, ["kgat.dim=8"], model="kgat").system[1].dim == 8
+    assert read_config(None, ["model.dim=8"], model="kgat").system[1].dim == 8
     assert read_config(None, [], model="lightgcn").recommender.model == "lightgcn"
     with pytest.raises(ConfigError, match="unknown --model 'nobody'"):
         read_config(None, [], model="nobody")
 
 
 def test_two_models_at_once_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "run.toml").write_text("[kgat]\ndim = 8\n")
-    with pytest.raises(ConfigError, match=r"--model bpr and the table \[kgat\]"):
+    (tmp_path / "run.toml").write_text('[model]\nname = "kgat"\ndim = 8\n')
+    with pytest.raises(ConfigError, match=r"--model bpr and the table \[model\]"):
         read_config(tmp_path / "run.toml", [], model="bpr")

@@ -38,7 +38,7 @@ def test_the_page_of_an_experiment_is_what_its_results_say(name: str) -> None:
     page, _ = page_of(read_experiment(name), RESULTS)
     for file, text in page.files().items():
         path = RESULTS / file
-        assert path.exists(), f"{file}: write it with cerec reproduce {name} --render-only"
+        assert path.exists(), f"{file}: write it with cerec bench reproduce {name} --render-only"
         assert path.read_text(encoding="utf-8") == text, f"{file} is not what its results say"
 
 

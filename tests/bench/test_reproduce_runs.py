@@ -40,7 +40,7 @@ def test_data_is_described_kept_and_rendered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    assert cerec("reproduce", "table1", "--quick", "--out", out) == 0
+    assert cerec("bench", "reproduce", "table1", "--quick", "--out", out) == 0
     assert "table1: 2 cells computed" in capsys.readouterr().err
     path = out / "data" / "data" / "small" / "data.0.json"
     kept = json.loads(path.read_text())
@@ -49,7 +49,7 @@ def test_data_is_described_kept_and_rendered(
     assert "| a small world | 150 | 200 | 5,000 |" in (out / "data.md").read_text()
     assert (out / "data.tex").exists()
     before = path.read_bytes()
-    assert cerec("reproduce", "table1", "--quick", "--out", out) == 0
+    assert cerec("bench", "reproduce", "table1", "--quick", "--out", out) == 0
     assert "table1: 0 cells computed" in capsys.readouterr().err
     assert path.read_bytes() == before
 
@@ -57,19 +57,19 @@ def test_data_is_described_kept_and_rendered(
 def test_a_cell_made_with_another_default_is_named_and_computed_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cerec("reproduce", "table1", "--quick", "--out", tmp_path) == 0
+    assert cerec("bench", "reproduce", "table1", "--quick", "--out", tmp_path) == 0
     path = tmp_path / "data" / "data" / "small" / "data.0.json"
     fresh = json.loads(path.read_text())
     assert set(fresh["about"]["run"]) == {"filters", "split"}
     assert "earlier defaults" not in (tmp_path / "data.md").read_text()
     fresh["about"]["run"]["filters"]["min_entity"] = 77
     path.write_text(json.dumps(fresh))
-    assert cerec("reproduce", "table1", "--quick", "--render-only", "--out", tmp_path) == 0
+    assert cerec("bench", "reproduce", "table1", "--quick", "--render-only", "--out", tmp_path) == 0
     assert (
         "- `filters.min_entity` 77 → 0: data, small: seed 0" in (tmp_path / "data.md").read_text()
     )
     capsys.readouterr()
-    assert cerec("reproduce", "table1", "--quick", "--out", tmp_path) == 0
+    assert cerec("bench", "reproduce", "table1", "--quick", "--out", tmp_path) == 0
     assert "table1: 1 cells computed" in capsys.readouterr().err
     assert json.loads(path.read_text())["about"]["run"]["filters"]["min_entity"] != 77
 
@@ -114,12 +114,12 @@ def test_a_result_tells_which_settings_were_others() -> None:
 
 
 def test_a_page_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cerec("reproduce", "depth", "--quick", "--render-only", "--out", tmp_path) == 0
+    assert cerec("bench", "reproduce", "depth", "--quick", "--render-only", "--out", tmp_path) == 0
     assert "15 cells are missing" in capsys.readouterr().err
     page = (tmp_path / "depth.md").read_text()
     assert "## What is missing" in page
     assert "literal, small: T = 1, seed 0; T = 2, seed 0" in page
-    assert "`cerec reproduce depth` does" in (tmp_path / "about.md").read_text()
+    assert "`cerec bench reproduce depth` does" in (tmp_path / "about.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_mistakes_end_in_one_line(
     Path("pyproject.toml").write_text("x = 1")
     if "--experiments" in words:
         Path("pyproject.toml").unlink()
-    assert cerec("reproduce", *words) == 2
+    assert cerec("bench", "reproduce", *words) == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
@@ -155,7 +155,7 @@ def test_sets_that_are_not_there_are_left_out(
 ) -> None:
     (tmp_path / "data").mkdir()
     out = tmp_path / "out"
-    assert cerec("reproduce", "table1", "--data", tmp_path / "data", "--out", out) == 0
+    assert cerec("bench", "reproduce", "table1", "--data", tmp_path / "data", "--out", out) == 0
     assert "no folder last-fm" in " ".join(capsys.readouterr().err.split())
     assert (out / "data" / "data" / "demo" / "data.0.json").exists()
     assert "data, last-fm: seed 0" in (out / "data.md").read_text()
@@ -166,7 +166,7 @@ def test_all_of_it_on_a_tiny_world(
     experiments: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    words = ["reproduce", "all", "--quick", "--out", out, "--experiments", experiments]
+    words = ["bench", "reproduce", "all", "--quick", "--out", out, "--experiments", experiments]
     assert cerec(*words) == 0
     assert "missing" not in capsys.readouterr().err
     pages = sorted(path.name for path in out.glob("*.md"))

@@ -32,7 +32,7 @@ def test_help_starts_with_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(out.splitlines()) <= 50
 
 
-@pytest.mark.parametrize("command", ["", "train", "explain", "data check", "compare"])
+@pytest.mark.parametrize("command", ["", "train", "explain", "data check", "bench compare"])
 def test_help_shows_values_as_usual(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,14 +29,13 @@ from cerec.recommend.negatives import DNS, Mixture, Uniform
 from cerec.recommend.swaps import can_swap
 from cerec.runs.evaluate import evaluate_run
 from cerec.runs.folder import FILES
+from cerec.runs.lock import held
 from cerec.runs.notes import idle
-from cerec.runs.start import held
 from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.settings.parsing import parse
 from cerec.settings.recommender import RecommenderConfig
 from cerec.settings.run import PRESETS, RunConfig
 from cerec.settings.train import TrainConfig
-from cerec_bench.systems.neumf import NeuMFConfig
 from worlds import QUICK, SMALL
 
 
@@ -234,7 +233,7 @@ def test_without_attributes_no_walk_is_possible() -> None:
     ("settings", "words"),
     [
         ({"recommender": {"vectors": "id"}}, "vectors by id learn"),
-        ({"kgat": {}}, r"\[kgat\] learns"),
+        ({"model": {"name": "kgat"}}, "kgat learns"),
     ],
 )
 def test_a_reward_the_model_cannot_give_is_refused_before_training(
@@ -270,10 +269,10 @@ def test_what_has_no_effect() -> None:
     assert not idle(QUICK, data, facts, validated=False)  # epochs are set
     (told,) = idle(RunConfig(), data, facts, validated=False)
     assert "all of train.epochs = 1,000 are learned; set it" in told
-    assert not idle(RunConfig(neumf=NeuMFConfig()), data, facts, own)
+    assert not idle(RunConfig(model={"name": "neumf"}), data, facts, own)
     paper = parse(RunConfig, PRESETS["paper"])
     assert not idle(paper, data, facts)
-    (told,) = idle(replace(paper, neumf=NeuMFConfig()), data, facts)
+    (told,) = idle(replace(paper, model={"name": "neumf"}), data, facts)
     assert told == "note: neumf is trained; [recommender] and [signals] have no effect"
     original = replace(QUICK, recommender=replace(QUICK.recommender, model="climf-original"))
     assert "negatives= has no effect" in idle(original, data, facts, own)[0]

@@ -17,6 +17,7 @@ from cerec.checkpoint import Arrays, Checkpoint, damaged, read_checkpoint, write
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import RunError
+from cerec.history import Row
 from cerec.interrupts import Stop, stoppable
 from cerec.recommend.base import NegativeSampler, Recommender
 from cerec.recommend.context import context_of
@@ -24,9 +25,6 @@ from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
 from cerec.settings.train import SignalConfig, TrainConfig
 from cerec.threads import give_back
-
-Row = dict[str, float | int | str]
-"""One line of the history."""
 
 
 @dataclass(slots=True)

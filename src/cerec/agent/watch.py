@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import math
 
-from cerec.agent.loop import Row
 from cerec.data.ragged import Ragged
+from cerec.history import Row
 from cerec.recommend.factors import swap_weights
 from cerec.settings.recommender import RecommenderConfig
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import torch
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -27,11 +26,12 @@ from cerec.errors import CerecError
 from cerec.recommend.scorer import Scorer, rank_of, top_k
 from cerec.threads import cores, kernel_threads
 
-CORE = ("torch", "numpy", "scipy", "numba", "polars", "safetensors", "typer", "rich")
+CORE = ("numpy", "scipy", "numba", "polars", "safetensors", "typer", "rich")
 OPTIONAL = {
+    "torch": "agent",
     "fastapi": "serve",
     "uvicorn": "serve",
-    "matplotlib": "plots",
+    "matplotlib": "bench",
     "pandas": "frames of pandas",
     "implicit": "adapter of implicit",
 }
@@ -65,7 +65,6 @@ def _environment() -> dict[str, Any]:
         "threads": {
             "cores": cores(),
             "kernels": kernel_threads(),
-            "torch": torch.get_num_threads(),
         },
         "memory_gb": _memory(Path("/proc/meminfo")),
         "cache": str(cache_folder()),

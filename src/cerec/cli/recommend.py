@@ -45,7 +45,7 @@ def recommend(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print or write recommendation lists: the best items that are not in the user's train part.
+    """Print or write lists: the best items that are not in the user's train part.
 
     Examples: cerec recommend runs/demo --user u001 -k 10
               cerec recommend runs/demo --new-item genre=Drama --new-item decade=1980s

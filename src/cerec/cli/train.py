@@ -16,6 +16,7 @@ from cerec.cli.arguments import named
 from cerec.cli.console import err, out, progress, remark
 from cerec.errors import ConfigError, near_matches
 from cerec.runs.run import Run
+from cerec.settings.models import installed
 from cerec.settings.parsing import parse
 from cerec.settings.recommender import MODELS
 from cerec.settings.run import (
@@ -29,7 +30,6 @@ from cerec.settings.run import (
     to_table,
 )
 from cerec.settings.train import TrainConfig
-from cerec_bench.systems.registry import SYSTEMS
 
 
 def read_config(
@@ -43,18 +43,17 @@ def read_config(
     named_start = preset_tables(start) if start is not None else {}
     given = read_settings(path) if path else {}
     table = merged(to_table(below) if below else {}, named_start, given)
-    known = (*MODELS, *SYSTEMS)
-    if model is not None and model not in known:
-        hint = near_matches(model, known, most=1) or known
-        raise ConfigError(f"unknown --model {model!r}; did you mean {' or '.join(hint)}?")
-    if model in SYSTEMS:
-        table.setdefault(str(model), {})
+    if model is not None and model not in MODELS:
+        others = installed()
+        if model not in others:
+            hint = near_matches(model, (*MODELS, *others), most=1) or (*MODELS, *others)
+            raise ConfigError(f"unknown --model {model!r}; did you mean {' or '.join(hint)}?")
+        table["model"] = {"name": model} | table.get("model", {})
     elif model is not None:
         table["recommender"] = {**table.get("recommender", {}), "model": model}
     table = apply_sets(table, sets)
-    other = [name for name in table if name in SYSTEMS and model not in (None, name)]
-    if other:
-        raise ConfigError(f"--model {model} and the table [{other[0]}] name two models")
+    if "model" in table and model not in (None, table["model"].get("name")):
+        raise ConfigError(f"--model {model} and the table [model] name two models")
     if model in MODELS and (set_to := table["recommender"]["model"]) != model:
         raise ConfigError(f"--model {model} and --set recommender.model={set_to} name two models")
     over = [
@@ -79,7 +78,7 @@ def train(
     config: Annotated[Path | None, typer.Option(help="Settings, a TOML file.")] = None,
     model: Annotated[
         str | None,
-        typer.Option(help=f"One of: {', '.join((*MODELS, *SYSTEMS))}."),
+        typer.Option(help=f"One of: {', '.join((*MODELS, *installed()))}."),
     ] = None,
     start: Annotated[
         str | None,

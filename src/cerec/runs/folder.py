@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numba
-import numpy as np
-import polars as pl
-import torch
 from numpy.typing import NDArray
 
 from cerec import __version__
@@ -41,14 +39,11 @@ _SCORER = ("user", "item", "effect", "effect_user", "matrix")
 
 def versions() -> dict[str, str]:
     """What this run was made with."""
-    return {
-        "cerec": __version__,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "polars": pl.__version__,
-    }
+    found = {"cerec": __version__, "python": platform.python_version()}
+    for name in ("torch", "numpy", "numba", "polars"):
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
 
 
 def split_arrays(split: Split) -> dict[str, NDArray[Any]]:

@@ -8,6 +8,7 @@ from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.recommend.base import NegativeSampler
 from cerec.recommend.swaps import can_swap
+from cerec.settings.models import find
 from cerec.settings.run import RunConfig
 from cerec.settings.train import SignalConfig
 
@@ -78,7 +79,8 @@ def _of_model(config: RunConfig, negatives: NegativeSampler | None) -> list[str]
     name = config.system[0] if config.system else config.recommender.model
     literal = not config.system and config.signals.counterfactuals == "literal"
     out = []
-    if negatives is not None and name in ("climf-original", "kgqr"):
+    draws = find(name).negatives if config.system else name != "climf-original"
+    if negatives is not None and not draws:
         out.append(f"{name} draws no negatives; negatives= has no effect")
     elif negatives is not None and literal:
         out.append(

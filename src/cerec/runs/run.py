@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,6 @@ from cerec.data.facts import Facts
 from cerec.data.split import Split
 from cerec.data.store import read_dataset, write_dataset
 from cerec.errors import ConfigError, QuestionError, RunError
-from cerec.explain.explainer import Explainer
-from cerec.explain.explanation import Explanation, WhatIf
 from cerec.explain.lookup import pair_of, value_rows
 from cerec.files import copy_of, read_arrays, replacing, write_arrays, write_json
 from cerec.history import read_history, write_history
@@ -37,11 +35,14 @@ from cerec.runs.folder import (
     split_arrays,
     versions,
 )
+from cerec.runs.lock import held
 from cerec.runs.new_item import NewItem
-from cerec.runs.start import held
 from cerec.settings.parsing import parse
 from cerec.settings.run import RunConfig, read_toml, to_toml
-from cerec.walk.proposals import BeamProposer
+
+if TYPE_CHECKING:
+    from cerec.explain.explainer import Explainer
+    from cerec.explain.explanation import Explanation, WhatIf
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +87,9 @@ class Run:
         self._rescore = rescore
 
     def __repr__(self) -> str:
-        figures = ", ".join(f"{k} {v:.4f}" for k, v in list(self._test_figures().items())[:2])
-        return f"Run({self.data!r}, seed {self.seed}{', ' + figures if figures else ''})"
-
-    def _test_figures(self) -> dict[str, float]:
         test = self.metrics.get("test", {})
-        return {k: v for k, v in test.items() if isinstance(v, float)}
+        figures = [f"{k} {v:.4f}" for k, v in test.items() if isinstance(v, float)][:2]
+        return f"Run({', '.join([repr(self.data), f'seed {self.seed}', *figures])})"
 
     @cached_property
     def facts(self) -> Facts:
@@ -106,10 +104,13 @@ class Run:
     @cached_property
     def explainer(self) -> Explainer:
         """Answers why, why not and what if."""
+        from cerec.explain.explainer import Explainer
+        from cerec.walk.proposals import BeamProposer
+
         proposer = None
         if self.vectors is not None:
-            settings = self.config
-            proposer = BeamProposer(self.vectors, self.ckg, settings.agent, settings.encoder)
+            c = self.config
+            proposer = BeamProposer(self.vectors, self.ckg, c.agent, c.encoder)
         return Explainer(
             self.data,
             self.split.train,
@@ -140,7 +141,7 @@ class Run:
         if len(rows) == 0:
             raise ConfigError("recommend_for needs at least one item id to know somebody by")
         model = self.config.recommender
-        alone = 0.0 if self.config.system else model.alone
+        alone = 0.0 if self.config.model else model.alone
         scorer, user = add_user(self.scorer, rows, l2=model.l2, alone=alone)
         return self._ranked(scorer.scores(user), _positive(k), rows)
 

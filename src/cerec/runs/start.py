@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,42 +16,8 @@ from cerec.runs.board import drop_events
 from cerec.runs.folder import FILES, read_facts
 from cerec.settings.run import differences
 
-try:
-    import fcntl
-except ImportError:  # Windows has none
-    fcntl = None  # type: ignore[assignment]
-
-
 NUMBERLESS = ("train.checkpoint_seconds", "train.tensorboard")
 """Settings that change no number: a training may go on with others."""
-
-
-@contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Make the folder, and keep other trainings out of it; a kill lets go of it."""
-    if folder.exists() and not folder.is_dir():
-        raise RunError(f"{folder}: is a file; --out must be a folder")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"{folder}: cannot be made: {error.strerror}") from None
-    if fcntl is None:
-        yield
-        return
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(opened)
-        raise RunError(
-            f"{folder}: another training is at work in it; wait for it, or choose another --out"
-        ) from None
-    except OSError:
-        pass  # a file system without locks
-    try:
-        yield
-    finally:
-        os.close(opened)
 
 
 def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -> bool:

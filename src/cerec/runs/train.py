@@ -8,13 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cerec.agent.agent import WalkAgent
-from cerec.agent.loop import Row, Trainer
-from cerec.agent.watch import LossWatch
 from cerec.checkpoint import drop_checkpoint
 from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
@@ -24,21 +21,26 @@ from cerec.data.ragged import Ragged
 from cerec.data.split import Split, split
 from cerec.errors import ConfigError, DataError
 from cerec.explain.flips import flip_test
+from cerec.history import Row
 from cerec.recommend.adapters import with_effects
 from cerec.recommend.asking import described, list_length
-from cerec.recommend.base import NegativeSampler, Recommender
+from cerec.recommend.base import Material, NegativeSampler, Recommender
 from cerec.recommend.models import build
 from cerec.recommend.newcomers import for_newcomers
 from cerec.recommend.scorer import NotFinite
 from cerec.runs.board import Board, drop_events, writer
 from cerec.runs.evaluate import final_figures, validation_figures
+from cerec.runs.lock import held
 from cerec.runs.notes import idle, in_force
 from cerec.runs.run import Run, open_run
-from cerec.runs.start import NUMBERLESS, fingerprint, held, prepare
+from cerec.runs.start import NUMBERLESS, fingerprint, prepare
+from cerec.settings.models import find
 from cerec.settings.run import RunConfig, to_toml
 from cerec.settings.train import SignalConfig, TrainConfig
 from cerec.threads import training_threads
-from cerec_bench.systems.registry import Material, system
+
+if TYPE_CHECKING:
+    from cerec.agent.loop import Trainer
 
 log = logging.getLogger("cerec")
 
@@ -68,6 +70,7 @@ def train(
     """
     config = config or RunConfig()
     seed = checked("train", data, config, seed)
+    config = config.resolved()
     _refuse_strange(config, out, on_row)
     if resume and force:
         raise ConfigError("resume=True goes on, force=True begins anew; give one of the two")
@@ -108,6 +111,9 @@ class _Asked:
 
 def _learn(data: Dataset, parts: Split, asked: _Asked, folder: Path | None, *, resume: bool) -> Run:
     """Recommender and agent, learned from the train part; the run of them, written to a folder."""
+    from cerec.agent.agent import WalkAgent
+    from cerec.agent.loop import Trainer
+
     config, seed = asked.config, asked.seed
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
     if config.agent.reward == "verified" and facts.n_values == 0:
@@ -191,7 +197,8 @@ def _board(folder: Path, trainer: Trainer) -> Board:
 @contextmanager
 def _telling_divergence(config: RunConfig) -> Iterator[None]:
     """Name the setting to lower where a recommender leaves all bounds."""
-    section, settings = config.system or ("recommender", config.recommender)
+    section = "recommender" if config.model is None else "model"
+    settings = config.system[1] if config.system else config.recommender
     try:
         yield
     except NotFinite:
@@ -202,9 +209,11 @@ def _telling_divergence(config: RunConfig) -> Iterator[None]:
 
 
 def _watchers(asked: _Asked, signals: SignalConfig, known: Ragged) -> list[Callable[[Row], None]]:
+    from cerec.agent.watch import LossWatch
+
     config, r = asked.config, asked.config.recommender
     out = [] if asked.on_row is None else [asked.on_row]
-    if config.system is None and r.model != "climf-original":
+    if config.model is None and r.model != "climf-original":
         out.append(LossWatch(r, known, imagined=signals.counterfactuals == "imagined"))
     return out
 
@@ -221,9 +230,9 @@ def checked(who: str, data: object, config: object, seed: object) -> int:
 
 
 def _refuse_strange(config: RunConfig, out: object, on_row: object) -> None:
-    by_id = config.system is not None or config.recommender.vectors == "id"
+    by_id = config.model is not None or config.recommender.vectors == "id"
     if config.agent.reward == "verified" and by_id:
-        what = f"[{config.system[0]}] learns" if config.system else "vectors by id learn"
+        what = f"{config.model['name']} learns" if config.model else "vectors by id learn"
         raise ConfigError(
             f"agent.reward = 'verified' asks the model what a value does, and {what} nothing of "
             "values; set agent.reward = 'all', or recommender.vectors = 'attributes'"
@@ -253,4 +262,5 @@ def _model(config: RunConfig, material: Material) -> Recommender:
         m = material
         return build(config.recommender, m.known, m.facts, seed=m.seed)
     name, settings = config.system
-    return system(name).make(settings, material)
+    model: Recommender = find(name).make(settings, material)
+    return model

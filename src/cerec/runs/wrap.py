@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from cerec.agent.agent import WalkAgent
+import numpy as np
+from numpy.typing import NDArray
+
 from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
@@ -30,7 +33,6 @@ from cerec.settings.run import RunConfig
 from cerec.threads import training_threads
 
 
-@training_threads()
 def explainer(
     data: Dataset,
     *,
@@ -66,30 +68,43 @@ def explainer(
     ):
         if given is not None and not callable(given):
             raise ConfigError(f"{name} must be a function, got {given!r:.60}")
-    parts = _parts(data)
-    facts, graph = Facts.build(data), Ckg.build(data, parts.train)
-    scorer = _scorer(data, facts, user_factors, item_factors, model, score, seed)
+    with training_threads(learning=config.train.agent_epochs > 0):
+        parts, facts = _parts(data), Facts.build(data)
+        scorer = _scorer(data, facts, user_factors, item_factors, model, score, seed)
+        vectors, history = _learned(data, parts, facts, scorer, config, seed)
+        return Run(
+            data,
+            parts,
+            scorer,
+            config=config,
+            seed=seed,
+            vectors=vectors,
+            metrics=final_figures(scorer, parts),
+            history=history,
+            meta={"made": "elsewhere", "fidelity": scorer.fidelity},
+            rescore=rescore,
+        )
+
+
+def _learned(
+    data: Dataset, parts: Split, facts: Facts, scorer: Scorer, config: RunConfig, seed: int
+) -> tuple[NDArray[np.float32] | None, list[dict[str, Any]]]:
+    """Node vectors and history of an agent that learned on the scores; None where it cannot."""
+    if not facts.n_values or not config.train.agent_epochs:
+        return None, []
+    from cerec.agent.agent import WalkAgent
+
+    graph = Ckg.build(data, parts.train)
     agent = WalkAgent(config.agent, config.encoder, graph, facts, seed=seed)
     lists = lists_of(scorer, parts.train, config.agent.list_length)
     context = Context(parts.train, facts, scorer.user, scorer.item, lists, scorer.effect)
     history = []
     user, item = parts.train.row_of(), parts.train.indices
-    for epoch in range(config.train.agent_epochs if facts.n_values else 0):
+    for epoch in range(config.train.agent_epochs):
         rng = generator(seed, f"training/agent/{epoch}")
         figures = agent.learn(user, item, context, rng=rng)
         history.append({"phase": "agent", "epoch": epoch + 1, **figures})
-    return Run(
-        data,
-        parts,
-        scorer,
-        config=config,
-        seed=seed,
-        vectors=agent.vectors() if agent.learned else None,
-        metrics=final_figures(scorer, parts),
-        history=history,
-        meta={"made": "elsewhere", "fidelity": scorer.fidelity},
-        rescore=rescore,
-    )
+    return agent.vectors(), history
 
 
 def _scorer(

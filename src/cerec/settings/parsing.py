@@ -49,6 +49,10 @@ def _convert(hint: Any, value: Any, where: str, inner: Inner) -> Any:
     if origin in (Union, types.UnionType):
         some = next(a for a in args if a is not type(None))
         return None if value is None else _convert(some, value, where, inner)
+    if origin is dict:  # an open table
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"[{where}] must be a table, got {value!r}")
+        return dict(value)
     if origin is tuple:
         if not isinstance(value, list | tuple):
             raise ConfigError(f"{where} must be a list, got {value!r}")

@@ -7,22 +7,15 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from cerec.errors import ConfigError, near_matches
 from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.settings.data import FilterConfig, SplitConfig
+from cerec.settings.models import check_model, resolve
 from cerec.settings.parsing import check, parse
 from cerec.settings.recommender import RecommenderConfig
 from cerec.settings.train import SignalConfig, TrainConfig
-from cerec_bench.systems.cadsi import CaDSIConfig
-from cerec_bench.systems.kgat import KGATConfig
-from cerec_bench.systems.kgpolicy_sampler import KGPolicyConfig
-from cerec_bench.systems.kgqr_config import KGQRConfig
-from cerec_bench.systems.mcrec_network import MCRecConfig
-from cerec_bench.systems.neuacf import NeuACFConfig
-from cerec_bench.systems.neumf import NeuMFConfig
-from cerec_bench.systems.registry import SYSTEMS
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,21 +29,12 @@ class RunConfig:
     encoder: EncoderConfig = dataclasses.field(default_factory=EncoderConfig)
     agent: AgentConfig = dataclasses.field(default_factory=AgentConfig)
     train: TrainConfig = dataclasses.field(default_factory=TrainConfig)
-    neumf: NeuMFConfig | None = None
-    kgat: KGATConfig | None = None
-    kgpolicy: KGPolicyConfig | None = None
-    kgqr: KGQRConfig | None = None
-    mcrec: MCRecConfig | None = None
-    neuacf: NeuACFConfig | None = None
-    cadsi: CaDSIConfig | None = None
-    """A compared system to train in place of `recommender`: the one whose table is there."""
+    model: dict[str, Any] | None = None
+    """A model of another package to train in place of `recommender`: its `name` and settings."""
 
     def __post_init__(self) -> None:
-        asked = [name for name in SYSTEMS if getattr(self, name) is not None]
-        if len(asked) > 1:
-            raise ConfigError(f"a run trains one system, got the tables {', '.join(asked)}")
         for name, hint in get_type_hints(type(self)).items():
-            kinds = get_args(hint) or (hint,)
+            kinds = tuple(get_origin(kind) or kind for kind in get_args(hint) or (hint,))
             if not isinstance(getattr(self, name), kinds):
                 raise ConfigError(
                     f"{name} must be of {kinds[0].__name__}, got {getattr(self, name)!r:.60}"
@@ -76,9 +60,14 @@ class RunConfig:
 
     @property
     def system(self) -> tuple[str, Any] | None:
-        """Name and settings of the compared system to train; None for `recommender`."""
-        found = ((name, getattr(self, name)) for name in SYSTEMS)
-        return next(((name, config) for name, config in found if config is not None), None)
+        """Name and settings of the model to train in place of `recommender`; None without one."""
+        return None if self.model is None else resolve(self.model)
+
+    def resolved(self) -> RunConfig:
+        """The same with every setting of `model` written out; one that is not sound is refused."""
+        if (found := self.system) is None:
+            return self
+        return dataclasses.replace(self, model={"name": found[0], **to_table(found[1])})
 
 
 PRESETS: dict[str, dict[str, dict[str, Any]]] = {
@@ -141,6 +130,8 @@ def read_settings(path: Path) -> dict[str, Any]:
     table = read_toml(path)
     try:
         check(RunConfig, table)
+        if "model" in table:
+            check_model(table["model"])
     except ConfigError as error:
         line = _line_of(_text(path), str(error))
         raise ConfigError(f"{path}{f', line {line}' if line else ''}: {error}") from None
@@ -150,7 +141,7 @@ def read_settings(path: Path) -> dict[str, Any]:
 def parse_merged(table: Mapping[str, Any], path: Path | None, sets: Iterable[str]) -> RunConfig:
     """The settings of a file and of what went on top; a broken rule names the line of the file."""
     try:
-        return parse(RunConfig, table)
+        return parse(RunConfig, table).resolved()
     except ConfigError as error:
         over = {text.partition("=")[0].strip() for text in sets}
         line = path and _line_of(_text(path), str(error), over)

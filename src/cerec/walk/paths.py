@@ -11,14 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from cerec.data.ckg import Ckg
 from cerec.data.ragged import Ragged
-from cerec.walk.draw import draw
-from cerec.walk.gradient import BUFFERS, push_back
 from cerec.walk.kernels import Hop, Rows
 
 _CHUNK_ROWS, _MOST_CHUNKS = 512, 64
@@ -132,6 +128,8 @@ class PathSampler:
         lists: Ragged,
         rng: np.random.Generator | None,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        from cerec.walk.draw import draw  # explaining draws nothing
+
         order = self._order(step, user, source)
         rows = _rows(order, user, source, current, lists)
         # One number per walk, ended or not, so that walks do not shift each other's numbers.
@@ -172,15 +170,12 @@ class PathSampler:
         share = np.arange(1, chunks) * (work[-1] / chunks if len(work) else 0.0)
         return np.concatenate([[0], np.searchsorted(work, share), [len(work)]]).astype(np.int64)
 
-    def log_prob(self, h: Tensor, walks: Walks, lists: Ragged) -> Tensor:
-        """(T, B) log-probabilities of drawn walks, `walks.log_p` with gradients to `h` (N, d)."""
-        out: Tensor = _WalkLogProb.apply(h, self, walks, lists)  # type: ignore[no-untyped-call]
-        return out
-
     def gradient(
         self, h: NDArray[np.float32], walks: Walks, lists: Ragged, weight: NDArray[np.float64]
     ) -> NDArray[np.float32]:
         """Gradient of `sum(weight * log_p)` with respect to `h`; `weight` is (T, B)."""
+        from cerec.walk.gradient import BUFFERS, push_back
+
         buffers = np.zeros((BUFFERS, *h.shape), np.float32)
         for t in range(len(weight)):
             here, attribute, there = walks.item[t], walks.attribute[t], walks.item[t + 1]
@@ -213,27 +208,3 @@ def _rows(
 ) -> Rows:
     who = user[order]
     return Rows(who, source[order], current[order], who, lists.indptr, lists.indices)
-
-
-class _WalkLogProb(torch.autograd.Function):
-    @staticmethod
-    def forward(  # type: ignore[override]
-        ctx: torch.autograd.function.FunctionCtx,
-        h: Tensor,
-        sampler: PathSampler,
-        walks: Walks,
-        lists: Ragged,
-    ) -> Tensor:
-        ctx.save_for_backward(h)
-        ctx.made = (sampler, walks, lists)  # type: ignore[attr-defined]
-        return torch.from_numpy(walks.log_p).to(h.dtype)
-
-    @staticmethod
-    def backward(  # type: ignore[override]
-        ctx: torch.autograd.function.FunctionCtx, grad: Tensor
-    ) -> tuple[Tensor, None, None, None]:
-        (h,) = ctx.saved_tensors  # type: ignore[attr-defined]
-        sampler, walks, lists = ctx.made  # type: ignore[attr-defined]
-        weight = np.ascontiguousarray(grad.double().numpy())
-        out = sampler.gradient(h.detach().numpy(), walks, lists, weight)
-        return torch.from_numpy(out), None, None, None

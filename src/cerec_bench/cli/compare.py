@@ -1,4 +1,4 @@
-"""`cerec compare`: all systems in one table."""
+"""`cerec bench compare`: all systems in one table."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def compare(
     Finished cells are kept in the folder: a comparison that was stopped goes on with the same
     command, and one with more models or seeds computes only what is new.
 
-    Example: cerec compare demo --models popularity,bpr,cerec --seeds 3 --budget 1
+    Example: cerec bench compare demo --models popularity,bpr,cerec --seeds 3 --budget 1
     """
     from cerec.data.filters import apply
     from cerec.data.load import load

@@ -1,4 +1,4 @@
-"""`cerec compare-explanations`: are the explanations right?"""
+"""`cerec bench explanations`: are the explanations right?"""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def compare_explanations(
     Finished cells are kept in the folder: a comparison that was stopped goes on with the same
     command, and one with more methods or seeds computes only what is new.
 
-    Example: cerec compare-explanations demo --methods rdexp-own,cerec --truth planted --seeds 2
+    Example: cerec bench explanations demo --methods rdexp-own,cerec --truth planted --seeds 2
     """
     from cerec_bench.consistency import consistency
     from cerec_bench.explainers.cells import Cell

@@ -1,4 +1,4 @@
-"""`cerec reproduce`: the paper's tables and figures."""
+"""`cerec bench reproduce`: the paper's tables and figures."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def reproduce(
     A run that was stopped goes on with the same command; what is there, made with today's settings,
     is not run again. Pages say what is missing.
 
-    Example: cerec reproduce all --quick
+    Example: cerec bench reproduce all --quick
     """
     from cerec_bench.reproduce.pages import about_page, render
     from cerec_bench.reproduce.plan import EXPERIMENTS, names, read_experiment
@@ -74,7 +74,13 @@ def reproduce(
         if name not in plans[0].sets:
             raise ConfigError(f"unknown set {name!r}; there are {', '.join(plans[0].sets)}")
     deadline = time.monotonic() + 60 * minutes if minutes is not None else float("inf")
-    command = ["cerec", "reproduce", what, *(["--quick"] if quick else ["--data", "FOLDER"])]
+    command = [
+        "cerec",
+        "bench",
+        "reproduce",
+        what,
+        *(["--quick"] if quick else ["--data", "FOLDER"]),
+    ]
     for plan in plans:
         if not render_only:
             with progress() as bar:

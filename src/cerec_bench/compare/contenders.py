@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.agent.agent import WalkAgent
-from cerec.agent.loop import Row, Trainer
+from cerec.agent.loop import Trainer
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, near_matches
+from cerec.history import Row
 from cerec.recommend import lines
-from cerec.recommend.base import NegativeSampler, Recommender, Rows
+from cerec.recommend.base import Material, NegativeSampler, Recommender, Rows
 from cerec.recommend.context import lists_of
 from cerec.recommend.lines import ItemItem
 from cerec.recommend.models import build
@@ -34,7 +35,7 @@ from cerec.settings.recommender import RecommenderConfig
 from cerec.settings.train import SignalConfig, TrainConfig
 from cerec_bench.compare.fit import FitConfig, fit_recommender
 from cerec_bench.systems.chunks import take, top_lists, top_lists_of
-from cerec_bench.systems.registry import SYSTEMS, Material, System
+from cerec_bench.systems.registry import SYSTEMS, System
 
 
 class Lists(Protocol):

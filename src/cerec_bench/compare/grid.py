@@ -26,13 +26,13 @@ from cerec.data.split import Split
 from cerec.errors import CerecError, ConfigError
 from cerec.files import read_json, replacing, write_json
 from cerec.metrics import METRICS, PerUser, beyond_accuracy, mean, per_user
+from cerec.recommend.base import Material
 from cerec.rng import generator
 from cerec_bench.compare.contenders import Fitted, Lists, Task, contender
 from cerec_bench.compare.cost import Meter
 from cerec_bench.compare.fit import FitConfig
 from cerec_bench.compare.space import SPACES, Params, Search, plain, read_space
 from cerec_bench.systems.chunks import take
-from cerec_bench.systems.registry import Material
 
 _FORMAT = 1
 

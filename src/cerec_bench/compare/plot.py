@@ -15,7 +15,7 @@ def bar_plot(lines: Sequence[Line], names: Sequence[str], path: Path) -> None:
     try:
         from matplotlib.figure import Figure as Canvas
     except ImportError:
-        raise ConfigError("a plot needs matplotlib: pip install 'cerec[plots]'") from None
+        raise ConfigError("a plot needs matplotlib: pip install 'cerec[bench]'") from None
     there = [line for line in lines if line.figures]
     canvas = Canvas(figsize=(4.2 * len(names), 1.2 + 0.32 * len(there)), layout="constrained")
     panels = canvas.subplots(1, len(names), sharey=True, squeeze=False)[0]

@@ -83,7 +83,7 @@ class Search:
             import optuna
         except ImportError:
             raise ConfigError(
-                "tuning needs Optuna: pip install 'cerec[tune]', or set --budget 1"
+                "tuning needs Optuna: pip install 'cerec[bench]', or set --budget 1"
             ) from None
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=5)

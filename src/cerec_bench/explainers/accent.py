@@ -16,11 +16,10 @@ others, C candidates, d width.
 from __future__ import annotations
 
 import numpy as np
-import torch
 
 from cerec.errors import ConfigError
 from cerec.recommend.foldin import fold_in, others_of, slopes
-from cerec.threads import torch_threads
+from cerec.threads import blas_threads
 from cerec_bench.explainers.history import Array, fewest
 from cerec_bench.explainers.protocol import NO_ANSWER, Answer, Context, Pairs
 
@@ -30,11 +29,9 @@ def influences(vector: Array, liked: Array, others: Array, l2: float) -> Array:
 
     `vector` (d,) minimises the loss with them all, set against `others` (J, d).
     """
-    with torch_threads(1):  # products too small to share
-        x, near, far = (torch.from_numpy(part) for part in (vector, liked, others))
-        hessian, gradient = slopes(x, near, far, l2)
-        out: Array = torch.linalg.solve(hessian, gradient.T).T.numpy()
-    return out
+    with blas_threads(1):  # products too small to share
+        hessian, gradient = slopes(vector, liked, others, l2)
+        return np.asarray(np.linalg.solve(hessian, gradient.T).T, np.float64)
 
 
 class Accent:

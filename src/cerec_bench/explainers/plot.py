@@ -25,7 +25,7 @@ def scatter_plot(lines: Sequence[Line], truths: Sequence[str], path: Path, title
         from matplotlib.figure import Figure as Canvas
         from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
     except ImportError:
-        raise ConfigError("a plot needs matplotlib: pip install 'cerec[plots]'") from None
+        raise ConfigError("a plot needs matplotlib: pip install 'cerec[bench]'") from None
     there = [line for line in lines if line.figures]
     panels = 1 + len(truths)
     canvas = Canvas(figsize=(4.3 * panels, 4.0 + 0.16 * len(there)), layout="constrained")

@@ -43,7 +43,7 @@ EXPERIMENTS = Path(__file__).parent / "experiments"
 Table = dict[str, Any]
 WHOLE = ("grid", "consistency")
 """Kinds that measure a whole set at once and keep cells of their own: one file per set, as
-`cerec compare` and `cerec compare-explanations` write it."""
+`cerec bench compare` and `cerec bench explanations` write it."""
 
 
 @dataclass(frozen=True, slots=True)

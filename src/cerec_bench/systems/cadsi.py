@@ -69,19 +69,19 @@ class CaDSIConfig:
     def __post_init__(self) -> None:
         for name in ("dim", "intents", "rounds", "layers", "hops", "batch"):
             if getattr(self, name) < 1:
-                raise ConfigError(f"cadsi.{name} must be at least 1, got {getattr(self, name)}")
+                raise ConfigError(f"model.{name} must be at least 1, got {getattr(self, name)}")
         if self.dim % self.intents:
             raise ConfigError(
-                f"cadsi.intents must divide cadsi.dim, got {self.intents} and {self.dim}"
+                f"model.intents must divide model.dim, got {self.intents} and {self.dim}"
             )
         if self.sampled < 2 or not self.learning_rate > 0 or not self.init > 0:
             raise ConfigError(
-                "cadsi.sampled must be at least 2, .learning_rate and .init above 0, got "
+                "model.sampled must be at least 2, .learning_rate and .init above 0, got "
                 f"{self.sampled}, {self.learning_rate} and {self.init}"
             )
         if min(self.relations, self.walks, self.independence, self.l2) < 0:
             raise ConfigError(
-                "cadsi.relations, .walks, .independence and .l2 must not be negative, got "
+                "model.relations, .walks, .independence and .l2 must not be negative, got "
                 f"{self.relations}, {self.walks}, {self.independence} and {self.l2}"
             )
 

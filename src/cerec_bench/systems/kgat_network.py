@@ -45,16 +45,16 @@ class KGATConfig:
     def __post_init__(self) -> None:
         if min(self.dim, self.batch, self.kg_batch, *self.layers, 1) < 1:
             raise ConfigError(
-                "kgat.dim, .batch, .kg_batch and .layers must be at least 1, got "
+                "model.dim, .batch, .kg_batch and .layers must be at least 1, got "
                 f"{self.dim}, {self.batch}, {self.kg_batch} and {self.layers}"
             )
         if not self.learning_rate > 0 or min(self.l2, self.kg_l2, self.pretrain) < 0:
             raise ConfigError(
-                "kgat.learning_rate must be above 0 and .l2, .kg_l2, .pretrain not below, got "
+                "model.learning_rate must be above 0 and .l2, .kg_l2, .pretrain not below, got "
                 f"{self.learning_rate}, {self.l2}, {self.kg_l2} and {self.pretrain}"
             )
         if not 0 <= self.dropout < 1:
-            raise ConfigError(f"kgat.dropout must be in [0, 1), got {self.dropout}")
+            raise ConfigError(f"model.dropout must be in [0, 1), got {self.dropout}")
 
 
 AUTHORS = KGATConfig(

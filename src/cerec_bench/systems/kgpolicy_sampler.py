@@ -79,23 +79,23 @@ class KGPolicyConfig:
 
     def __post_init__(self) -> None:
         if self.recommender == "climf-original":  # type: ignore[comparison-overlap]
-            raise ConfigError("kgpolicy.recommender: climf-original takes no negatives")
+            raise ConfigError("model.recommender: climf-original takes no negatives")
         check_fields(self, "kgpolicy")
         least = ("dim", "hidden", "steps", "neighbours", "keep", "update", "batch")
         for name in least:
             if getattr(self, name) < 1:
-                raise ConfigError(f"kgpolicy.{name} must be at least 1, got {getattr(self, name)}")
+                raise ConfigError(f"model.{name} must be at least 1, got {getattr(self, name)}")
         for name in ("heat", "policy_rate", "learning_rate"):
             if not getattr(self, name) > 0:
-                raise ConfigError(f"kgpolicy.{name} must be above 0, got {getattr(self, name)}")
+                raise ConfigError(f"model.{name} must be above 0, got {getattr(self, name)}")
         if min(self.random, self.l2, self.pretrain) < 0:
             raise ConfigError(
-                "kgpolicy.random, .l2 and .pretrain must not be negative, got "
+                "model.random, .l2 and .pretrain must not be negative, got "
                 f"{self.random}, {self.l2} and {self.pretrain}"
             )
         if not 0 <= self.dropout < 1 or not 0 <= self.gamma <= 1:
             raise ConfigError(
-                "kgpolicy.dropout must be in [0, 1) and .gamma in [0, 1], got "
+                "model.dropout must be in [0, 1) and .gamma in [0, 1], got "
                 f"{self.dropout} and {self.gamma}"
             )
 

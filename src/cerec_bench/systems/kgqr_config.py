@@ -57,17 +57,17 @@ class KGQRConfig:
         least = ("dim", "hidden", "history", "length", "episodes", "candidates", "popular")
         for name in (*least, "replay", "updates", "batch", "shared"):
             if getattr(self, name) < 1:
-                raise ConfigError(f"kgqr.{name} must be at least 1, got {getattr(self, name)}")
+                raise ConfigError(f"model.{name} must be at least 1, got {getattr(self, name)}")
         for name in ("gamma", "tau", "planted"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"kgqr.{name} must be in 0..1, got {getattr(self, name)}")
+                raise ConfigError(f"model.{name} must be in 0..1, got {getattr(self, name)}")
         if not self.learning_rate > 0 or min(self.l2, self.layers, self.pretrain) < 0:
             raise ConfigError(
-                "kgqr.learning_rate must be above 0 and .l2, .layers, .pretrain not below, got "
+                "model.learning_rate must be above 0 and .l2, .layers, .pretrain not below, got "
                 f"{self.learning_rate}, {self.l2}, {self.layers} and {self.pretrain}"
             )
         if len(self.explore) != 3 or min(self.explore) < 0 or max(self.explore[:2]) > 1:
-            raise ConfigError(f"kgqr.explore must be (first, last, decay), got {self.explore}")
+            raise ConfigError(f"model.explore must be (first, last, decay), got {self.explore}")
 
 
 AUTHORS = KGQRConfig(

@@ -57,15 +57,15 @@ class MCRecConfig:
         least = ("dim", "node_dim", "filters", "instances", "beam", "negatives", "batch")
         for name in (*least, "candidates"):
             if getattr(self, name) < 1:
-                raise ConfigError(f"mcrec.{name} must be at least 1, got {getattr(self, name)}")
+                raise ConfigError(f"model.{name} must be at least 1, got {getattr(self, name)}")
         if not 1 <= self.width <= 4 or not 0 <= self.dropout < 1:
             raise ConfigError(
-                "mcrec.width must be in 1..4 and .dropout in [0, 1), got "
+                "model.width must be in 1..4 and .dropout in [0, 1), got "
                 f"{self.width} and {self.dropout}"
             )
         if not self.learning_rate > 0 or min(self.l2, self.relations, self.pretrain) < 0:
             raise ConfigError(
-                "mcrec.learning_rate must be above 0 and .l2, .relations, .pretrain not below, "
+                "model.learning_rate must be above 0 and .l2, .relations, .pretrain not below, "
                 f"got {self.learning_rate}, {self.l2}, {self.relations} and {self.pretrain}"
             )
 

@@ -66,10 +66,10 @@ class NeuACFConfig:
     def __post_init__(self) -> None:
         for name in ("dim", "hidden", "neighbours", "attention", "negatives", "batch"):
             if getattr(self, name) < 1:
-                raise ConfigError(f"neuacf.{name} must be at least 1, got {getattr(self, name)}")
+                raise ConfigError(f"model.{name} must be at least 1, got {getattr(self, name)}")
         if not self.learning_rate > 0 or self.relations < 0:
             raise ConfigError(
-                "neuacf.learning_rate must be above 0 and .relations not below, got "
+                "model.learning_rate must be above 0 and .relations not below, got "
                 f"{self.learning_rate} and {self.relations}"
             )
 

@@ -68,12 +68,12 @@ class NeuMFConfig:
         sizes = (self.dim, self.negatives, self.batch, *self.layers)
         if not self.layers or min(sizes) < 1 or self.layers[0] % 2:
             raise ConfigError(
-                "neumf.dim, .negatives, .batch and .layers must be at least 1 and the first layer "
+                "model.dim, .negatives, .batch and .layers must be at least 1 and the first layer "
                 f"even, got {self.dim}, {self.negatives}, {self.batch} and {self.layers}"
             )
         if not self.learning_rate > 0 or not self.init > 0 or self.pretrain < 0:
             raise ConfigError(
-                "neumf.learning_rate and .init must be above 0 and .pretrain not below, got "
+                "model.learning_rate and .init must be above 0 and .pretrain not below, got "
                 f"{self.learning_rate}, {self.init} and {self.pretrain}"
             )
 

@@ -6,11 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cerec.data.ckg import Ckg
-from cerec.data.facts import Facts
-from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, near_matches
-from cerec.recommend.base import Recommender
+from cerec.recommend.base import Material, Recommender
 from cerec_bench.systems import (
     cadsi,
     kgat,
@@ -23,18 +20,6 @@ from cerec_bench.systems import (
     neuacf,
     neumf,
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Material:
-    """What a model may be made of: nothing here knows of validation or test."""
-
-    known: Ragged
-    """User -> train items."""
-    facts: Facts
-    graph: Ckg
-    """The graph of the train part."""
-    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,54 +36,65 @@ class System:
     """Settings and material -> a new model."""
     note: str = ""
     """What a table must say beside its numbers."""
+    negatives: bool = True
+    """Whether it learns from negatives that a sampler draws."""
 
 
+NEUMF = System(
+    "NeuMF",
+    neumf.NeuMFConfig,
+    neumf.AUTHORS,
+    lambda config, m: neumf.NeuMF(config, m.known, m.facts, seed=m.seed),
+)
+KGAT = System(
+    "KGAT",
+    kgat.KGATConfig,
+    kgat.AUTHORS,
+    lambda config, m: kgat.KGAT(config, m.known, m.facts, m.graph, seed=m.seed),
+)
+KGPOLICY = System(
+    "KGPolicy",
+    kgpolicy_sampler.KGPolicyConfig,
+    kgpolicy.AUTHORS,
+    lambda config, m: kgpolicy.KGPolicy(config, m.known, m.facts, m.graph, seed=m.seed),
+)
+KGQR = System(
+    "KGQR",
+    kgqr_config.KGQRConfig,
+    kgqr_config.AUTHORS,
+    lambda config, m: kgqr.KGQR(config, m.known, m.facts, m.graph, seed=m.seed),
+    "interactive; ranked by Q in the state after the user's train items",
+    negatives=False,
+)
+MCREC = System(
+    "MCRec",
+    mcrec_network.MCRecConfig,
+    mcrec_network.AUTHORS,
+    lambda config, m: mcrec.MCRec(config, m.known, m.facts, seed=m.seed),
+    "re-ranks the first 200 items of BPR-MF, not the whole catalogue",
+)
+NEUACF = System(
+    "NeuACF",
+    neuacf.NeuACFConfig,
+    neuacf.AUTHORS,
+    lambda config, m: neuacf.NeuACF(config, m.known, m.facts, seed=m.seed),
+)
+CADSI = System(
+    "CaDSI",
+    cadsi.CaDSIConfig,
+    cadsi.AUTHORS,
+    lambda config, m: cadsi.CaDSI(config, m.known, m.facts, seed=m.seed),
+)
 SYSTEMS: Mapping[str, System] = {
-    "neumf": System(
-        "NeuMF",
-        neumf.NeuMFConfig,
-        neumf.AUTHORS,
-        lambda config, m: neumf.NeuMF(config, m.known, m.facts, seed=m.seed),
-    ),
-    "kgat": System(
-        "KGAT",
-        kgat.KGATConfig,
-        kgat.AUTHORS,
-        lambda config, m: kgat.KGAT(config, m.known, m.facts, m.graph, seed=m.seed),
-    ),
-    "kgpolicy": System(
-        "KGPolicy",
-        kgpolicy_sampler.KGPolicyConfig,
-        kgpolicy.AUTHORS,
-        lambda config, m: kgpolicy.KGPolicy(config, m.known, m.facts, m.graph, seed=m.seed),
-    ),
-    "kgqr": System(
-        "KGQR",
-        kgqr_config.KGQRConfig,
-        kgqr_config.AUTHORS,
-        lambda config, m: kgqr.KGQR(config, m.known, m.facts, m.graph, seed=m.seed),
-        "interactive; ranked by Q in the state after the user's train items",
-    ),
-    "mcrec": System(
-        "MCRec",
-        mcrec_network.MCRecConfig,
-        mcrec_network.AUTHORS,
-        lambda config, m: mcrec.MCRec(config, m.known, m.facts, seed=m.seed),
-        "re-ranks the first 200 items of BPR-MF, not the whole catalogue",
-    ),
-    "neuacf": System(
-        "NeuACF",
-        neuacf.NeuACFConfig,
-        neuacf.AUTHORS,
-        lambda config, m: neuacf.NeuACF(config, m.known, m.facts, seed=m.seed),
-    ),
-    "cadsi": System(
-        "CaDSI",
-        cadsi.CaDSIConfig,
-        cadsi.AUTHORS,
-        lambda config, m: cadsi.CaDSI(config, m.known, m.facts, seed=m.seed),
-    ),
+    "neumf": NEUMF,
+    "kgat": KGAT,
+    "kgpolicy": KGPOLICY,
+    "kgqr": KGQR,
+    "mcrec": MCREC,
+    "neuacf": NEUACF,
+    "cadsi": CADSI,
 }
+"""The same names are entry points of the group `cerec.recommenders`."""
 
 
 def system(name: str) -> System:

@@ -1,4 +1,4 @@
-"""`cerec compare` from the command line."""
+"""`cerec bench compare` from the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,17 @@ def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
 def test_a_comparison_prints_and_writes_its_table(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    argv = ["compare", "demo", "--models", "popularity,bpr", "--seeds", "1", "--budget", "1"]
+    argv = [
+        "bench",
+        "compare",
+        "demo",
+        "--models",
+        "popularity,bpr",
+        "--seeds",
+        "1",
+        "--budget",
+        "1",
+    ]
     argv += ["--epochs", "2", "--every", "1", "--out", str(tmp_path)]
     code, out, err = run(capsys, *argv)
     assert code == 0
@@ -47,7 +57,7 @@ def test_a_comparison_prints_and_writes_its_table(
 def test_mistakes_are_one_line(
     argv: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    code, _, err = run(capsys, "compare", "demo", "--out", str(tmp_path), *argv)
+    code, _, err = run(capsys, "bench", "compare", "demo", "--out", str(tmp_path), *argv)
     assert code == 2
     assert said in err
     assert err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""`cerec compare-explanations` from the outside."""
+"""`cerec bench explanations` from the outside."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cerec.cli.main import main
 
 def call(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as stop:
-        main(["compare-explanations", *argv])
+        main(["bench", "explanations", *argv])
     said = capsys.readouterr()
     return int(stop.value.code or 0), said.out, said.err
 
@@ -70,4 +70,4 @@ def test_mistakes_are_one_line_and_exit_2(
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     code, said, _ = call(capsys, "--help")
     assert code == 0
-    assert "Example: cerec compare-explanations demo" in " ".join(said.split())
+    assert "Example: cerec bench explanations demo" in " ".join(said.split())

@@ -272,7 +272,7 @@ def test_cadsi_likes_planted_tastes_more_than_planted_dislikes() -> None:
 def test_settings_of_cadsi_are_checked() -> None:
     with pytest.raises(ConfigError, match="must divide"):
         CaDSIConfig(dim=10, intents=4)
-    with pytest.raises(ConfigError, match=r"cadsi\.rounds"):
+    with pytest.raises(ConfigError, match=r"model\.rounds"):
         CaDSIConfig(rounds=0)
     with pytest.raises(ConfigError, match="independence"):
         CaDSIConfig(independence=-1)

@@ -18,12 +18,12 @@ from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.data.synthetic.generate import checkerboard
 from cerec.errors import ConfigError, RunError
-from cerec.recommend.base import Recommender
+from cerec.recommend.base import Material, Recommender
 from cerec.recommend.negatives import Uniform, Walk
 from cerec.rng import generator
 from cerec_bench import systems as compared
 from cerec_bench.systems.chunks import Unfactored, top_lists
-from cerec_bench.systems.registry import SYSTEMS, Material, system
+from cerec_bench.systems.registry import SYSTEMS, system
 
 N = 16
 # Settings with which each system learns the board in a second or two, and for how many epochs.

@@ -267,7 +267,7 @@ def test_without_exploration_play_is_by_q_alone() -> None:
 
 
 def test_settings_are_checked() -> None:
-    with pytest.raises(ConfigError, match=r"kgqr\.gamma"):
+    with pytest.raises(ConfigError, match=r"model\.gamma"):
         KGQRConfig(gamma=1.5)
-    with pytest.raises(ConfigError, match=r"kgqr\.explore"):
+    with pytest.raises(ConfigError, match=r"model\.explore"):
         KGQRConfig(explore=(0.5, 0.1))

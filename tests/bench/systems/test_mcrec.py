@@ -215,7 +215,7 @@ def test_soft_gates_add_up_to_one() -> None:
 
 
 def test_settings_are_checked() -> None:
-    with pytest.raises(ConfigError, match=r"mcrec\.width"):
+    with pytest.raises(ConfigError, match=r"model\.width"):
         MCRecConfig(width=5)
-    with pytest.raises(ConfigError, match=r"mcrec\.beam"):
+    with pytest.raises(ConfigError, match=r"model\.beam"):
         MCRecConfig(beam=0)

@@ -197,7 +197,7 @@ def test_likes_planted_tastes_more_than_planted_dislikes() -> None:
 
 
 def test_settings_are_checked() -> None:
-    with pytest.raises(ConfigError, match=r"neuacf\.neighbours"):
+    with pytest.raises(ConfigError, match=r"model\.neighbours"):
         NeuACFConfig(neighbours=0)
     with pytest.raises(ConfigError, match="relations"):
         NeuACFConfig(relations=-1)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from cerec.data.ragged import Ragged
 from cerec.recommend.linear.fit import Chosen, Material, build
 from cerec.recommend.linear.itemitem import Pairs, no_pairs
-from cerec.recommend.linear.model import Doubles, Linear
+from cerec.recommend.linear.model import Linear
+from cerec.recommend.protocol import Doubles
 from cerec.rng import generator
 from cerec.threads import in_chunks
 
@@ -71,16 +72,14 @@ def validation_users(held_out: Ragged, history: Ragged, most: int) -> NDArray[np
     return np.sort(generator(0, "linear/validation users").choice(users, most, replace=False))
 
 
-def draw_sample(
-    material: Material, held_out: Ragged, pairs: Pairs, most: int
-) -> Sample:
+def draw_sample(material: Material, held_out: Ragged, pairs: Pairs, most: int) -> Sample:
     """Candidates of up to `most` users, and the parts of their scores."""
     m = material
     users = validation_users(held_out, m.history, most)
     found, code = np.unique(m.relation, return_inverse=True)
     alike = Chosen(popularity=0.0, relations=dict.fromkeys(found.tolist(), 1.0))
-    by_history = Linear(build(m, Chosen(popularity=0.0), pairs=pairs), (), ())
-    by_values = Linear(build(m, alike, pairs=no_pairs(m.n_items)), (), ())
+    by_history = Linear(build(m, Chosen(popularity=0.0), pairs=pairs))
+    by_values = Linear(build(m, alike, pairs=no_pairs(m.n_items)))
     popular = m.popularity()
     rng = generator(0, "linear/candidates")
     items: list[NDArray[np.int32]] = []
@@ -99,8 +98,15 @@ def draw_sample(
             weights.append(weight)
             parts.append(history[row, chosen])
             values.append(
-                _by_relation(chosen, effect[row], m.of_item.indptr, m.of_item.indices, m.scale,
-                             code, len(found))
+                _by_relation(
+                    chosen,
+                    effect[row],
+                    m.of_item.indptr,
+                    m.of_item.indices,
+                    m.scale,
+                    code,
+                    len(found),
+                )
             )
     counts = [len(chosen) for chosen in items]
     n_held = held_out.counts[users]
@@ -205,7 +211,12 @@ def relation_weights(sample: Sample, pull: float = 1e-3) -> tuple[Doubles, float
     start[0] = 1.0
     bounds = [(0.0, None)] * len(start)
     found = minimize(
-        _loss, start, args=args, jac=True, method="L-BFGS-B", bounds=bounds,
+        _loss,
+        start,
+        args=args,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
         options={"maxiter": 150},
     )
     weight = found.x / spread
@@ -221,7 +232,13 @@ class _Side:
 
 
 def _loss(
-    weight: Doubles, one: _Side, rest: _Side, log_weight: Doubles, share: Doubles, n: int, pull: float
+    weight: Doubles,
+    one: _Side,
+    rest: _Side,
+    log_weight: Doubles,
+    share: Doubles,
+    n: int,
+    pull: float,
 ) -> tuple[float, Doubles]:
     """Cross-entropy of each held-out item against the other candidates, and its gradient."""
     up, down = one.feature @ weight, rest.feature @ weight + log_weight
@@ -230,7 +247,9 @@ def _loss(
     np.maximum.at(top, one.row, up)
     e_down, e_up = np.exp(down - top[rest.row]), np.exp(up - top[one.row])
     total = np.bincount(rest.row, e_down, minlength=n)[one.row] + e_up
-    loss = -float((share * (up - top[one.row] - np.log(total))).sum()) + pull * float(weight @ weight)
+    loss = -float((share * (up - top[one.row] - np.log(total))).sum()) + pull * float(
+        weight @ weight
+    )
     pressed = np.bincount(one.row, share / total, minlength=n)[rest.row] * e_down
     gradient = one.feature.T @ (share * (e_up / total - 1.0)) + rest.feature.T @ pressed
     return loss, gradient + 2.0 * pull * weight

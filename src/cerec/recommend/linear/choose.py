@@ -17,7 +17,7 @@ from cerec.recommend.linear.fit import Chosen, Material
 from cerec.recommend.linear.folding import Factors, Folding
 from cerec.recommend.linear.itemitem import SMALL, pairs_of
 from cerec.recommend.linear.kernels import pair_sums
-from cerec.recommend.linear.model import Doubles
+from cerec.recommend.protocol import Doubles
 
 PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0)
 ATTRIBUTES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.4, 2.0)

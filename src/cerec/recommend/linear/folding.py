@@ -100,7 +100,9 @@ def fit_factors(
     return Factors(item, value, settings)
 
 
-def _ridge(values: sp.csr_matrix, item: Vectors, penalty: float, start: Vectors, steps: int) -> Vectors:
+def _ridge(
+    values: sp.csr_matrix, item: Vectors, penalty: float, start: Vectors, steps: int
+) -> Vectors:
     """Ridge of the item vectors on their values, by conjugate gradients column by column."""
     turned = values.T.tocsr()
     x = start.copy()
@@ -118,7 +120,12 @@ def _ridge(values: sp.csr_matrix, item: Vectors, penalty: float, start: Vectors,
 
 
 def _half(
-    matrix: sp.csr_matrix, other: Vectors, prior: Vectors, settings: Folding, out: Vectors, steps: int
+    matrix: sp.csr_matrix,
+    other: Vectors,
+    prior: Vectors,
+    settings: Folding,
+    out: Vectors,
+    steps: int,
 ) -> None:
     """Move `out` towards its best given the other side."""
     gram = settings.rest * (other.T @ other)
@@ -158,7 +165,7 @@ def _descend(indptr, indices, weight, other, gram, pull, prior, first, last, out
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def _times(indices, weight, start, end, other, gram, pull, x, out):  # type: ignore[no-untyped-def]
-    """out = (gram + sum of weight y y' + pull 1) x"""
+    """Out = (gram + sum of weight y y' + pull 1) x"""
     d = len(x)
     for k in range(d):
         out[k] = pull * x[k]

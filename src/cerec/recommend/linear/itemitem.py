@@ -4,8 +4,8 @@ Column i of B minimises, over all items or the nearest ones N(i),
 
     sum over users of n_u^-1/2 * (x_ui - sum over h in N(i) of x_uh B[h, i])^2 + penalty |B[., i]|^2
 
-which is EASE's equation for one column, with weighted users. All sums of a column are made in one order, so the numbers do not depend
-on the number of threads.
+which is EASE's equation for one column, with weighted users. All sums of a column are made in one
+order, so the numbers do not depend on the number of threads.
 
 H: items, m: nearest items, k: nearest items that one column really has.
 """

@@ -8,7 +8,7 @@ import numpy as np
 from cerec.recommend.linear.candidates import Sample
 from cerec.recommend.linear.fit import Material
 from cerec.recommend.linear.itemitem import Pairs
-from cerec.recommend.linear.model import Doubles
+from cerec.recommend.protocol import Doubles
 from cerec.threads import in_chunks
 
 
@@ -24,8 +24,19 @@ def pair_sums(material: Material, sample: Sample, pairs: Pairs) -> Doubles:
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def _pair_sums(  # type: ignore[no-untyped-def]
-    users, indptr, item, history_ptr, history, taken, pair_ptr, pair, strength, n_items, first,
-    last, out,
+    users,
+    indptr,
+    item,
+    history_ptr,
+    history,
+    taken,
+    pair_ptr,
+    pair,
+    strength,
+    n_items,
+    first,
+    last,
+    out,
 ):
     total = np.empty(n_items)
     for n in range(first, last):

@@ -19,9 +19,8 @@ from cerec.data.ragged import Ragged
 from cerec.recommend.linear.folding import Factors, Folding
 from cerec.recommend.linear.itemitem import solve
 from cerec.recommend.linear.values import effects_of, scores_of
+from cerec.recommend.protocol import Contributions, Doubles, Pair
 from cerec.threads import in_chunks
-
-Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,39 +63,24 @@ class LinearArrays:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
-@dataclass(frozen=True, slots=True)
-class Contributions:
-    """Where a score comes from; the parts add up to it."""
-
-    history: tuple[tuple[int, float], ...]
-    """(item row, part) of every item of the history, directly and through the factors."""
-    values: tuple[tuple[int, float], ...]
-    """(value row, part) of every value of the item."""
-    popularity: float
-    """What everybody makes of the item's values."""
-    own: float
-    """What everybody makes of the item beyond its values."""
-
-    @property
-    def total(self) -> float:
-        """The score, but for rounding."""
-        parts = [*self.history, *self.values]
-        return sum(part for _, part in parts) + self.popularity + self.own
-
-
 class Linear:
     """The default recommender, fitted; rows are those of the data it was fitted on."""
 
     name = "linear"
 
-    def __init__(self, arrays: LinearArrays, users: Sequence[str], items: Sequence[str]) -> None:
-        self.arrays, self.users, self.items = arrays, users, items
+    def __init__(
+        self,
+        arrays: LinearArrays,
+        users: Sequence[str] = (),
+        items: Sequence[str] = (),
+        values: Sequence[Pair] = (),
+    ) -> None:
+        """Ids may be left out where only rows are asked for."""
+        self.arrays, self.users, self.items, self.values = arrays, users, items, values
         a = arrays
         self.histories = Ragged(a.history_ptr, a.history)
         self.of_item = Ragged(a.value_ptr, a.value)
-        total = np.bincount(
-            self.of_item.row_of(), weights=a.common[a.value], minlength=len(a.own)
-        )
+        total = np.bincount(self.of_item.row_of(), weights=a.common[a.value], minlength=len(a.own))
         self._common = a.scale * total
         self._base = a.own + self._common
         weight, rest, pull = (float(x) for x in a.factor)
@@ -134,19 +118,20 @@ class Linear:
         """Scores and effects at the cost of one."""
         return self._answer(*self._of(users))
 
-    def scale(self) -> Doubles:
-        """(I,) g: a change of values by `x` in effects moves the score by `g * x`."""
-        return self.arrays.scale
+    def scale(self, items: NDArray[np.integer]) -> Doubles:
+        """(n,) g: values that add up to `x` in effects add `g * x` to the score."""
+        return self.arrays.scale[items]
 
-    def scores_from(self, histories: Ragged, weight: Doubles | None = None) -> Doubles:
-        """(n, I) scores of people known by these items alone."""
-        return self._answer(histories, _ones(histories) if weight is None else weight)[0]
+    def scores_from(self, histories: Sequence[NDArray[np.integer]]) -> Doubles:
+        """(n, I) scores of people known by these items alone, each of weight one."""
+        return self.both_from(histories)[0]
 
-    def both_from(
-        self, histories: Ragged, weight: Doubles | None = None
-    ) -> tuple[Doubles, Doubles]:
+    def both_from(self, histories: Sequence[NDArray[np.integer]]) -> tuple[Doubles, Doubles]:
         """Scores and effects of people known by these items alone."""
-        return self._answer(histories, _ones(histories) if weight is None else weight)
+        rows = [np.unique(np.asarray(history, np.int32)) for history in histories]
+        indptr = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        people = Ragged(indptr, np.concatenate([np.zeros(0, np.int32), *rows]))
+        return self._answer(people, np.ones(people.size))
 
     def contributions(self, user: int, item: int) -> Contributions:
         """The exact parts of one score."""
@@ -184,9 +169,7 @@ class Linear:
             return np.zeros((len(history), 0))
         return self._factors.users(history, weight)
 
-    def _effects(
-        self, history: Ragged, weight: Doubles, vectors: Doubles | None = None
-    ) -> Doubles:
+    def _effects(self, history: Ragged, weight: Doubles, vectors: Doubles | None = None) -> Doubles:
         a = self.arrays
         user = self._vectors(history, weight) if vectors is None else vectors
         out = np.empty((len(history), len(a.share)))
@@ -229,7 +212,3 @@ class Linear:
         goal = self._rest[item].copy()
         solve(system, goal)
         return np.asarray(mine @ goal)
-
-
-def _ones(histories: Ragged) -> Doubles:
-    return np.ones(histories.size)

@@ -90,8 +90,22 @@ def effects_of(  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def scores_of(  # type: ignore[no-untyped-def]
-    indptr, items, weight, base, pair_ptr, pair, strength, user, item_t, value_ptr, value, scale,
-    effect, first, last, out,
+    indptr,
+    items,
+    weight,
+    base,
+    pair_ptr,
+    pair,
+    strength,
+    user,
+    item_t,
+    value_ptr,
+    value,
+    scale,
+    effect,
+    first,
+    last,
+    out,
 ):
     """Fill `out` (n, I) with the scores of n histories; `effect` (n, V) of `effects_of`."""
     n_items = len(base)

@@ -31,8 +31,9 @@ def about_page(folder: Path, *, quick: bool = False) -> Page:
         "## Findings",
         "\n".join(said),
         "## Make them again",
-        "`cerec reproduce all --quick` runs everything on a small world in a few minutes; "
-        "`cerec reproduce all --data FOLDER --out my-results` computes what that folder lacks, all "
+        "`cerec bench reproduce all --quick` runs everything on a small world in a few minutes; "
+        "`cerec bench reproduce all --data FOLDER --out my-results` computes what that "
+        "folder lacks, all "
         "of it when it is empty; `--render-only` writes the pages alone. `experiments/helps.py` "
         "makes [the comparison of negatives](helps.md), `experiments/recommendation.py` and "
         "`experiments/consistency.py` the longer pages of tables II and III here.",

@@ -45,7 +45,8 @@ def blocks(results: Results) -> list[Block]:
         Grid("Ours, as the files came.", head, came),
         Grid(
             "What experiments learn from, after the filters of "
-            "`src/cerec/reproduce/experiments/sets.toml` (attributes with fewer than 10 facts and "
+            "`src/cerec_bench/reproduce/experiments/sets.toml` (attributes with fewer "
+            "than 10 facts and "
             "relations with fewer than 50 go, as in the paper). *Values* are pairs of relation and "
             "attribute that items have; *facts* say which item has which.",
             [*head, "values", "facts"],

@@ -31,7 +31,7 @@ _BY_AGENT = {
 
 
 def _missing(what: str) -> str:
-    return f"not computed here; `cerec reproduce {what}` does"
+    return f"not computed here; `cerec bench reproduce {what}` does"
 
 
 def _depths(found: Found, folder: Path, part: str) -> list[str]:

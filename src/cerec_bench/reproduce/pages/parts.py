@@ -91,10 +91,11 @@ def _value(value: Any) -> str:
 def _source(results: Results) -> str:
     experiment = results.experiment
     text = (
-        f"Settings: `src/cerec/reproduce/experiments/{experiment.name}.toml` and `sets.toml`. "
+        f"Settings: `src/cerec_bench/reproduce/experiments/{experiment.name}.toml` and "
+        f"`sets.toml`. "
         f"Results: `{experiment.page}/`, one file per cell with its settings, command, commit, "
         "versions, seed, data fingerprint and time. This page is written from those files alone "
-        f"by `cerec reproduce {experiment.name} --render-only --out docs/results`"
+        f"by `cerec bench reproduce {experiment.name} --render-only --out docs/results`"
     )
     if not results.done:
         return text + "; there are none."

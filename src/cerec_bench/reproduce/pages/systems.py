@@ -73,7 +73,7 @@ def _numbers(name: str, folder: Path) -> str:
             cells = [_figure(line, f"{m}@20") for m in ("recall", "ndcg", "hr")]
             rows.append([f"{data}, {line['title']}", *cells, str(line["seeds"])])
     if not rows:
-        return "Not computed here; `cerec reproduce table2` does."
+        return "Not computed here; `cerec bench reproduce table2` does."
     head = ["", "recall@20", "ndcg@20", "hr@20", "seeds"]
     return Grid("On test, CERec beside it.", head, rows).markdown()
 
@@ -95,7 +95,7 @@ def _explainer(name: str, folder: Path) -> str:
                 cells = [number(100 * line["figures"][key]["mean"], 2) for key in keys]
                 rows.append([f"{data}, {line['title']}", *cells])
     if not rows:
-        return "Not computed here; `cerec reproduce table3` does."
+        return "Not computed here; `cerec bench reproduce table3` does."
     head = ["", "precision %", "recall %", "F1 %", "flips %"]
     caption = "Agreement with the DNS truth, and how often the item leaves the list."
     return Grid(caption, head, rows).markdown()
