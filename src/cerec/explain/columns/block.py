@@ -1,0 +1,263 @@
+"""Answers for a block of users: what is asked, question by question, into columns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.explain.columns.ranking import Doubles, Ints, Longs, first, place, unseen
+from cerec.explain.columns.slots import (
+    NO_GAIN,
+    NO_LOSS,
+    OWN,
+    REPLACE,
+    Goal,
+    Room,
+    Values,
+    flips,
+    make_room,
+    score_after,
+    smallest,
+)
+
+FOUND, NOT_FOUND, NO_ATTRIBUTES, NOTHING_CHANGEABLE, NOT_IN_QUESTION = range(5)
+
+_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+
+
+class Rules(NamedTuple):
+    """What holds for every question of a block."""
+
+    k: int
+    sign: int  # 1 takes a listed item out, -1 lifts an unlisted one in
+    mode: int
+    most: int  # changes of an answer
+    turns: int  # answers to a question: the best and its alternatives
+    bar: int  # bits NO_GAIN, NO_LOSS: what alternatives may not repeat
+    one_item: bool  # whether one item must have all that is gained
+    listed: bool  # whether the questions are to be filled in: the first items of each list
+
+
+class Columns(NamedTuple):
+    """A row per question and turn, as in `engine.Answers`; `item`, `relation` and `toward` ask."""
+
+    item: Ints
+    relation: Ints
+    toward: Ints
+    status: NDArray[np.int8]
+    rank_before: Ints
+    score_before: Doubles
+    cutoff: Doubles
+    replacement: Ints
+    size: Ints
+    score_after: Doubles
+    rank_after: Ints
+
+
+@_jit
+def _cheapest(values: Values, room: Room, least: Doubles) -> None:
+    """Fill `least` (R, I): the least effect that each item has to give in each relation."""
+    least[:] = np.inf
+    for j in range(least.shape[1]):
+        for v in values.of_item[values.at[j] : values.at[j + 1]]:
+            if values.may_gain[v]:
+                r = values.relation[v]
+                least[r, j] = min(least[r, j], room.effect[v])
+
+
+@_jit
+def _bounds(values: Values, room: Room, mode: int, item: int, least: Doubles) -> Doubles:
+    """(I,) no change toward an item is worth more than this."""
+    bound = np.full(least.shape[1], -np.inf)
+    last = -1
+    for v in values.of_item[values.at[item] : values.at[item + 1]]:
+        r = values.relation[v]
+        if r != last:
+            a = room.top[r]
+            if mode != REPLACE and values.several[r]:
+                a = max(a, 0.0)
+            for j, b in enumerate(least[r]):
+                bound[j] = max(bound[j], a - (b if mode == REPLACE else min(b, 0.0)))
+        last = r
+    bound[item] = -np.inf
+    return bound
+
+
+@_jit
+def _reach(free: Doubles, bound: float, size: int) -> float:
+    """No `size` changes toward an item do more: each is worth at most the item's best, and the n-th
+    best at most the n-th best over all values."""
+    total = 0.0
+    for n in range(size):
+        total += min(bound, free[min(n, len(free) - 1)])
+    return total
+
+
+@_jit
+def _toward_any(
+    values: Values,
+    room: Room,
+    goal: Goal,
+    item: int,
+    only: int,
+    most: int,
+    size: int,
+    least: Doubles,
+) -> tuple[int, float, int]:
+    """The best answer toward a single item: size (0: none), drop, and the first such item. The room
+    holds the `size` best changes over all values."""
+    free = room.worth[:size].copy()
+    bound = _bounds(values, room, goal.mode, item, least)
+    lead = np.argmax(bound)  # a good answer early leaves few others to look at
+    best, best_drop, best_j = min(most, 2 * values.longest) + 1, 0.0, -1
+    for step in range(-1, len(bound)):
+        j = lead if step < 0 else step
+        limit = best if best_j >= 0 else best - 1
+        reach = _reach(free, bound[j], limit)
+        if step == lead or not flips(goal, reach):
+            continue
+        if best_j >= 0 and (reach < best_drop or (reach == best_drop and j > best_j)):
+            if best == len(free) or not flips(goal, _reach(free, bound[j], best - 1)):
+                continue
+        size, drop, _ = smallest(values, room, goal, item, only, j, limit)
+        if size and (size, -drop, j) < (best, -best_drop, best_j):
+            best, best_drop, best_j = size, drop, j
+    if best_j < 0:
+        return 0, 0.0, -1
+    smallest(values, room, goal, item, only, best_j, best)  # its slots back into the room
+    return best, best_drop, best_j
+
+
+@_jit
+def _goal(
+    values: Values, room: Room, rules: Rules, order: Ints, n: int, item: int
+) -> tuple[Goal, int, int]:
+    """When the item flips, the one that changes places with it (-1: none), and its rank (0 where it
+    may not be listed)."""
+    last = rules.k if rules.sign > 0 else rules.k - 1
+    rival = order[last] if last < n else -1
+    cutoff = room.row[rival] if rival >= 0 else np.nan
+    tie = rival < item if rules.sign > 0 else item < rival
+    score, rank = room.row[item], 0
+    for p in range(n):
+        if order[p] == item:
+            rank = p + 1
+    if rank == 0 and score == score:
+        rank = place(room.row, item, score)
+    return Goal(score, values.scale[item], cutoff, rules.sign, tie, rules.mode), rival, rank
+
+
+@_jit
+def _solve(
+    values: Values, room: Room, rules: Rules, goal: Goal, out: Columns, at: int, least: Doubles
+) -> tuple[int, int, float, int]:
+    """Status, number of changes, drop, and the item they lead to; the changes are in the room."""
+    item, only, toward = out.item[at], out.relation[at], out.toward[at]
+    if values.at[item] == values.at[item + 1]:
+        return NO_ATTRIBUTES, 0, 0.0, toward
+    for v in values.of_item[values.at[item] : values.at[item + 1]]:
+        room.mark[v] |= OWN
+    size, drop, possible = smallest(values, room, goal, item, only, toward, rules.most)
+    if size and rules.one_item and toward < 0:
+        size, drop, toward = _toward_any(values, room, goal, item, only, rules.most, size, least)
+    status = FOUND if size else NOT_FOUND if possible else NOTHING_CHANGEABLE
+    return status, size, drop, toward
+
+
+@_jit
+def _answer(
+    values: Values,
+    room: Room,
+    rules: Rules,
+    order: Ints,
+    n: int,
+    out: Columns,
+    at: int,
+    least: Doubles,
+) -> int:
+    """Fill one row; the number of changes, which are in the room."""
+    item = out.item[at]
+    goal, rival, rank = _goal(values, room, rules, order, n, item)
+    status, size = NOT_IN_QUESTION, 0
+    if rank > 0 and (rank <= rules.k) == (rules.sign > 0):
+        status, size, drop, out.toward[at] = _solve(values, room, rules, goal, out, at, least)
+    out.status[at], out.size[at] = status, size
+    out.rank_before[at], out.score_before[at] = rank, goal.score
+    out.cutoff[at], out.replacement[at] = goal.cutoff, rival
+    if size:
+        out.score_after[at] = score_after(goal, drop)
+        out.rank_after[at] = place(room.row, item, out.score_after[at])
+    return size
+
+
+@_jit
+def _bar(room: Room, size: int, bar: int) -> None:
+    """Keep the next answer from this one's gains or losses; where it has none of these, from the
+    others."""
+    if room.gained[:size].max() < 0 or room.lost[:size].max() < 0:
+        bar = NO_GAIN | NO_LOSS
+    for n in range(size):
+        if room.gained[n] >= 0:
+            room.mark[room.gained[n]] |= bar & NO_GAIN
+        if room.lost[n] >= 0:
+            room.mark[room.lost[n]] |= bar & NO_LOSS
+
+
+@_jit
+def _unmark(values: Values, room: Room, rules: Rules, item: int) -> None:
+    if rules.turns > 1:
+        room.mark[:] = 0
+    elif item >= 0:
+        for v in values.of_item[values.at[item] : values.at[item + 1]]:
+            room.mark[v] = 0
+
+
+@_jit
+def answer_block(
+    users: Longs,
+    known_at: Longs,
+    known: Ints,
+    scores: Doubles,
+    effects: Doubles,
+    values: Values,
+    rules: Rules,
+    rows: Longs,
+    out: Columns,
+) -> tuple[Ints, Ints]:
+    """Fill the rows `rows[u]` to `rows[u + 1]` of each user; what is lost and gained, row by row.
+
+    Rows without a question have the item -1; so have turns without an answer, afterwards.
+    """
+    room = make_room(values)
+    order = np.empty(min(rules.k + 1, len(values.scale)), np.int32)
+    least = np.empty((len(values.several), len(values.scale) if rules.one_item else 0))
+    lost, gained, used = np.empty(64, np.int32), np.empty(64, np.int32), 0
+    for u, user in enumerate(users):
+        unseen(scores[u], known[known_at[user] : known_at[user + 1]], room.row)
+        room.effect[:] = rules.sign * effects[u]
+        room.ready[:] = 0
+        n = first(room.row, order)
+        if rules.one_item:
+            _cheapest(values, room, least)
+        for p in range(rows[u], rows[u + 1], rules.turns):
+            q = (p - rows[u]) // rules.turns
+            if rules.listed and q < min(n, rules.k):
+                out.item[p : p + rules.turns] = order[q]
+            for at in range(p, p + rules.turns):
+                if out.item[at] < 0:
+                    break
+                size = _answer(values, room, rules, order, n, out, at, least)
+                if size == 0:
+                    out.item[max(at, p + 1) : p + rules.turns] = -1
+                    break
+                while used + size > len(lost):
+                    lost, gained = np.append(lost, lost), np.append(gained, gained)
+                lost[used : used + size] = room.lost[:size]
+                gained[used : used + size] = room.gained[:size]
+                used += size
+                _bar(room, size, rules.bar)
+            _unmark(values, room, rules, out.item[p])
+    return lost[:used], gained[:used]
