@@ -4,7 +4,7 @@
 
 Factors are drawn at random. Prints answers per second by themselves, from scores and effects that
 are in memory already, on one thread and on two, and the time of the matrix products that make
-these: the ratio is what counts. CPU seconds for one thread, wall seconds for two; best of the rounds.
+these: the ratio is what counts. Best of the rounds.
 """
 
 from __future__ import annotations

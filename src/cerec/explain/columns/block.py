@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.columns.ranking import Doubles, Ints, Longs, first, place, unseen
+from cerec.explain.columns.ranking import Doubles, Ints, Longs, first, lean, place, unseen
 from cerec.explain.columns.slots import (
     NO_GAIN,
     NO_LOSS,
@@ -57,71 +57,72 @@ class Columns(NamedTuple):
     rank_after: Ints
 
 
-@_jit
-def _cheapest(values: Values, room: Room, least: Doubles) -> None:
-    """Fill `least` (R, I): the least effect that each item has to give in each relation."""
-    least[:] = np.inf
-    for j in range(least.shape[1]):
-        for v in values.of_item[values.at[j] : values.at[j + 1]]:
-            if values.may_gain[v]:
+@lean
+def _cheapest(values: Values, room: Room) -> None:
+    """Fill `room.least` for the present user."""
+    room.least[:] = np.inf
+    for j in range(len(values.scale)):
+        for p in range(values.at[j], values.at[j + 1]):
+            v = values.of_item[p]
+            if not values.mark[v] & NO_GAIN:
                 r = values.relation[v]
-                least[r, j] = min(least[r, j], room.effect[v])
+                room.least[r, j] = min(room.least[r, j], room.effect[v])
 
 
-@_jit
-def _bounds(values: Values, room: Room, mode: int, item: int, least: Doubles) -> Doubles:
-    """(I,) no change toward an item is worth more than this."""
-    bound = np.full(least.shape[1], -np.inf)
+@lean
+def _bounds(values: Values, room: Room, mode: int, item: int) -> None:
+    """Fill `room.bound` for the present item."""
+    room.bound[:] = -np.inf
     last = -1
-    for v in values.of_item[values.at[item] : values.at[item + 1]]:
-        r = values.relation[v]
-        if r != last:
-            a = room.top[r]
-            if mode != REPLACE and values.several[r]:
-                a = max(a, 0.0)
-            for j, b in enumerate(least[r]):
-                bound[j] = max(bound[j], a - (b if mode == REPLACE else min(b, 0.0)))
-        last = r
-    bound[item] = -np.inf
-    return bound
+    for p in range(values.at[item], values.at[item + 1]):
+        r = values.relation[values.of_item[p]]
+        if r == last:
+            continue
+        last, a = r, room.top[r]
+        if mode == REPLACE:
+            for j in range(len(room.bound)):
+                room.bound[j] = max(room.bound[j], a - room.least[r, j])
+        else:
+            a = max(a, 0.0) if values.several[r] else a
+            for j in range(len(room.bound)):
+                room.bound[j] = max(room.bound[j], a - min(room.least[r, j], 0.0))
+    room.bound[item] = -np.inf
 
 
-@_jit
-def _reach(free: Doubles, bound: float, size: int) -> float:
-    """No `size` changes toward an item do more: each is worth at most the item's best, and the n-th
-    best at most the n-th best over all values."""
+@lean
+def _reach(room: Room, n_free: int, j: int, size: int) -> float:
+    """No `size` changes toward item j do more.
+
+    Each is worth at most the item's best, and the n-th best at most the n-th best over all values.
+    """
     total = 0.0
     for n in range(size):
-        total += min(bound, free[min(n, len(free) - 1)])
+        total += min(room.bound[j], room.free[min(n, n_free - 1)])
     return total
 
 
-@_jit
+@lean
 def _toward_any(
-    values: Values,
-    room: Room,
-    goal: Goal,
-    item: int,
-    only: int,
-    most: int,
-    size: int,
-    least: Doubles,
+    values: Values, room: Room, goal: Goal, item: int, only: int, most: int, n_free: int
 ) -> tuple[int, float, int]:
-    """The best answer toward a single item: size (0: none), drop, and the first such item. The room
-    holds the `size` best changes over all values."""
-    free = room.worth[:size].copy()
-    bound = _bounds(values, room, goal.mode, item, least)
-    lead = np.argmax(bound)  # a good answer early leaves few others to look at
+    """The best answer toward a single item: size (0: none), drop, and the first such item.
+
+    The room holds the `n_free` changes of the best answer over all values.
+    """
+    for n in range(n_free):
+        room.free[n] = room.worth[n]
+    _bounds(values, room, goal.mode, item)
+    lead = np.argmax(room.bound)  # a good answer early leaves few others to look at
     best, best_drop, best_j = min(most, 2 * values.longest) + 1, 0.0, -1
-    for step in range(-1, len(bound)):
+    for step in range(-1, len(room.bound)):
         j = lead if step < 0 else step
         limit = best if best_j >= 0 else best - 1
-        reach = _reach(free, bound[j], limit)
+        reach = _reach(room, n_free, j, limit)
         if step == lead or not flips(goal, reach):
             continue
-        if best_j >= 0 and (reach < best_drop or (reach == best_drop and j > best_j)):
-            if best == len(free) or not flips(goal, _reach(free, bound[j], best - 1)):
-                continue
+        tied = best_j >= 0 and (reach < best_drop or (reach == best_drop and j > best_j))
+        if tied and (best == n_free or not flips(goal, _reach(room, n_free, j, best - 1))):
+            continue
         size, drop, _ = smallest(values, room, goal, item, only, j, limit)
         if size and (size, -drop, j) < (best, -best_drop, best_j):
             best, best_drop, best_j = size, drop, j
@@ -131,12 +132,13 @@ def _toward_any(
     return best, best_drop, best_j
 
 
-@_jit
+@lean
 def _goal(
     values: Values, room: Room, rules: Rules, order: Ints, n: int, item: int
 ) -> tuple[Goal, int, int]:
     """When the item flips, the one that changes places with it (-1: none), and its rank (0 where it
-    may not be listed)."""
+    may not be listed).
+    """
     last = rules.k if rules.sign > 0 else rules.k - 1
     rival = order[last] if last < n else -1
     cutoff = room.row[rival] if rival >= 0 else np.nan
@@ -150,24 +152,24 @@ def _goal(
     return Goal(score, values.scale[item], cutoff, rules.sign, tie, rules.mode), rival, rank
 
 
-@_jit
+@lean
 def _solve(
-    values: Values, room: Room, rules: Rules, goal: Goal, out: Columns, at: int, least: Doubles
+    values: Values, room: Room, rules: Rules, goal: Goal, out: Columns, at: int
 ) -> tuple[int, int, float, int]:
     """Status, number of changes, drop, and the item they lead to; the changes are in the room."""
     item, only, toward = out.item[at], out.relation[at], out.toward[at]
     if values.at[item] == values.at[item + 1]:
         return NO_ATTRIBUTES, 0, 0.0, toward
-    for v in values.of_item[values.at[item] : values.at[item + 1]]:
-        room.mark[v] |= OWN
+    for p in range(values.at[item], values.at[item + 1]):
+        room.mark[values.of_item[p]] |= OWN
     size, drop, possible = smallest(values, room, goal, item, only, toward, rules.most)
     if size and rules.one_item and toward < 0:
-        size, drop, toward = _toward_any(values, room, goal, item, only, rules.most, size, least)
+        size, drop, toward = _toward_any(values, room, goal, item, only, rules.most, size)
     status = FOUND if size else NOT_FOUND if possible else NOTHING_CHANGEABLE
     return status, size, drop, toward
 
 
-@_jit
+@lean
 def _answer(
     values: Values,
     room: Room,
@@ -176,14 +178,13 @@ def _answer(
     n: int,
     out: Columns,
     at: int,
-    least: Doubles,
 ) -> int:
     """Fill one row; the number of changes, which are in the room."""
     item = out.item[at]
     goal, rival, rank = _goal(values, room, rules, order, n, item)
     status, size = NOT_IN_QUESTION, 0
     if rank > 0 and (rank <= rules.k) == (rules.sign > 0):
-        status, size, drop, out.toward[at] = _solve(values, room, rules, goal, out, at, least)
+        status, size, drop, out.toward[at] = _solve(values, room, rules, goal, out, at)
     out.status[at], out.size[at] = status, size
     out.rank_before[at], out.score_before[at] = rank, goal.score
     out.cutoff[at], out.replacement[at] = goal.cutoff, rival
@@ -193,26 +194,18 @@ def _answer(
     return size
 
 
-@_jit
+@lean
 def _bar(room: Room, size: int, bar: int) -> None:
-    """Keep the next answer from this one's gains or losses; where it has none of these, from the
-    others."""
-    if room.gained[:size].max() < 0 or room.lost[:size].max() < 0:
-        bar = NO_GAIN | NO_LOSS
+    """Keep the next answer from this one's gains or losses; from the others, if it has none."""
+    gains = losses = False
     for n in range(size):
-        if room.gained[n] >= 0:
-            room.mark[room.gained[n]] |= bar & NO_GAIN
-        if room.lost[n] >= 0:
-            room.mark[room.lost[n]] |= bar & NO_LOSS
-
-
-@_jit
-def _unmark(values: Values, room: Room, rules: Rules, item: int) -> None:
-    if rules.turns > 1:
-        room.mark[:] = 0
-    elif item >= 0:
-        for v in values.of_item[values.at[item] : values.at[item + 1]]:
-            room.mark[v] = 0
+        gains |= room.gained[n] >= 0
+        losses |= room.lost[n] >= 0
+    for n in range(size):
+        if room.gained[n] >= 0 and (bar & NO_GAIN or not losses):
+            room.mark[room.gained[n]] |= NO_GAIN
+        if room.lost[n] >= 0 and (bar & NO_LOSS or not gains):
+            room.mark[room.lost[n]] |= NO_LOSS
 
 
 @_jit
@@ -231,9 +224,8 @@ def answer_block(
 
     Rows without a question have the item -1; so have turns without an answer, afterwards.
     """
-    room = make_room(values)
+    room = make_room(values, rules.one_item)
     order = np.empty(min(rules.k + 1, len(values.scale)), np.int32)
-    least = np.empty((len(values.several), len(values.scale) if rules.one_item else 0))
     lost, gained, used = np.empty(64, np.int32), np.empty(64, np.int32), 0
     for u, user in enumerate(users):
         unseen(scores[u], known[known_at[user] : known_at[user + 1]], room.row)
@@ -241,7 +233,7 @@ def answer_block(
         room.ready[:] = 0
         n = first(room.row, order)
         if rules.one_item:
-            _cheapest(values, room, least)
+            _cheapest(values, room)
         for p in range(rows[u], rows[u + 1], rules.turns):
             q = (p - rows[u]) // rules.turns
             if rules.listed and q < min(n, rules.k):
@@ -249,7 +241,7 @@ def answer_block(
             for at in range(p, p + rules.turns):
                 if out.item[at] < 0:
                     break
-                size = _answer(values, room, rules, order, n, out, at, least)
+                size = _answer(values, room, rules, order, n, out, at)
                 if size == 0:
                     out.item[max(at, p + 1) : p + rules.turns] = -1
                     break
@@ -259,5 +251,6 @@ def answer_block(
                 gained[used : used + size] = room.gained[:size]
                 used += size
                 _bar(room, size, rules.bar)
-            _unmark(values, room, rules, out.item[p])
+            for v in range(len(room.mark)):
+                room.mark[v] = values.mark[v]
     return lost[:used], gained[:used]

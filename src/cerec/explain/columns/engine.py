@@ -68,7 +68,8 @@ class Question:
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
     """A row per answer, and per question without one. The changes of row n lose
-    `lost[indptr[n]:indptr[n + 1]]` and gain `gained[...]`, -1 for nothing, most helpful first."""
+    `lost[indptr[n]:indptr[n + 1]]` and gain `gained[...]`, -1 for nothing, most helpful first.
+    """
 
     user: Longs
     item: Ints
@@ -129,7 +130,8 @@ def make_values(
 ) -> Values:
     """The values of items as the search takes them: `relation` (V,) rises, `several` (R,) tells
     relations that may hold more than one value (default: none). Locked values are neither lost nor
-    gained, and none with fewer than `min_support` items is gained."""
+    gained, and none with fewer than `min_support` items is gained.
+    """
     if np.any(np.diff(relation) < 0):
         raise DataError("values must be in the order of their relations")
     if len(scale) != len(of_item) or not (np.isfinite(scale) & (scale > 0)).all():
@@ -144,8 +146,7 @@ def make_values(
         at=of_item.indptr,
         of_item=of_item.indices,
         relation=relation.astype(np.int32),
-        may_lose=may_lose,
-        may_gain=may_gain,
+        mark=(NO_LOSS * ~may_lose + NO_GAIN * ~may_gain).astype(np.uint8),
         gain_at=np.searchsorted(relation[gain], np.arange(len(several) + 1)).astype(np.int64),
         gain=gain,
         several=several,
@@ -177,7 +178,8 @@ def answer_asked(
     relation: Rows | None = None,
 ) -> Answers:
     """Answers for pairs in the order of their users; where not -1, with gains from the item
-    `toward` alone, or changes of one `relation` alone."""
+    `toward` alone, or changes of one `relation` alone.
+    """
     if np.any(np.diff(user) < 0):
         raise DataError("pairs must be in the order of their users")
     users, start = np.unique(user.astype(np.int64), return_index=True)
@@ -189,7 +191,8 @@ def answer_asked(
 
 def relations_of(item: Rows, values: Values) -> tuple[Longs, Ints]:
     """Every relation of every item: the place in `item`, and the relation. With these as `user`,
-    `item` and `relation`, `answer_asked` gives the best answer in each relation alone."""
+    `item` and `relation`, `answer_asked` gives the best answer in each relation alone.
+    """
     of_item = Ragged(values.at, values.of_item)
     has = Ragged.from_pairs(of_item.row_of(), values.relation[values.of_item], len(of_item))
     n = has.counts[item]

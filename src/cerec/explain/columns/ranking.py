@@ -15,9 +15,11 @@ Longs = NDArray[np.int64]
 Doubles = NDArray[np.float64]
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+lean = numba.njit(cache=True, error_model="numpy", nogil=True, _nrt=False)
+"""For functions that make no arrays: counting references to theirs would take most of the time."""
 
 
-@_jit
+@lean
 def first(row: Doubles, order: Ints) -> int:
     """Fill `order` with the items that come first, best first; how many there are.
 
@@ -25,7 +27,8 @@ def first(row: Doubles, order: Ints) -> int:
     """
     n, most = 0, len(order)
     worst = -np.inf  # of a full list
-    for i, x in enumerate(row):
+    for i in range(len(row)):
+        x = row[i]
         if (n == most and not x > worst) or x != x:
             continue
         to = min(n, most - 1)
@@ -39,15 +42,15 @@ def first(row: Doubles, order: Ints) -> int:
     return n
 
 
-@_jit
+@lean
 def place(row: Doubles, item: int, score: float) -> int:
     """The rank of `item` had it this score: 1 plus the number of other items before it."""
-    ahead = 0
-    for x in row[:item]:
-        ahead += x >= score
-    for x in row[item + 1 :]:
-        ahead += x > score
-    return ahead + 1
+    ahead = 1 if row[item] <= score or row[item] != row[item] else 0
+    for i in range(len(row)):  # by number: loops over slices do not become vector instructions
+        ahead += 1 if row[i] > score else 0
+    for i in range(item):
+        ahead += 1 if row[i] == score else 0
+    return ahead
 
 
 @_jit

@@ -34,7 +34,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.columns.ranking import Doubles, Ints, Longs
+from cerec.explain.columns.ranking import Doubles, Ints, Longs, lean
 
 REPLACE, REMOVE, ANY = range(3)
 OWN, NO_GAIN, NO_LOSS = 1, 2, 4  # bits of Room.mark
@@ -49,8 +49,7 @@ class Values(NamedTuple):
     at: Longs  # (I + 1,) where the values of each item start in `of_item`
     of_item: Ints
     relation: Ints  # (V,)
-    may_lose: NDArray[np.bool_]  # (V,)
-    may_gain: NDArray[np.bool_]  # (V,)
+    mark: NDArray[np.uint8]  # (V,) bits NO_LOSS, NO_GAIN
     gain_at: Longs  # (R + 1,) where each relation starts in `gain`
     gain: Ints  # the values that may be gained
     several: NDArray[np.bool_]  # (R,) whether a relation may hold more than one value
@@ -83,100 +82,108 @@ class Room(NamedTuple):
     lost: Ints  # slots, best first: what each loses (-1: nothing),
     gained: Ints  # gains,
     worth: Doubles  # and is worth
+    free: Doubles  # `worth` over all values, while single items are looked at
+    bound: Doubles  # (I,) no change toward an item is worth more
+    least: Doubles  # (R, I) the least effect that an item has to give; empty if not needed
 
 
 @_jit
-def make_room(values: Values) -> Room:
+def make_room(values: Values, one_item: bool) -> Room:
     """Room for one thread."""
-    n_values, n_relations = len(values.relation), len(values.several)
-    best, gain = np.empty(n_values, np.int32), np.empty(n_values, np.int32)
-    lost, gained = np.empty(2 * n_values, np.int32), np.empty(2 * n_values, np.int32)
+    n_items, n_values, n_relations = len(values.scale), len(values.relation), len(values.several)
     return Room(
-        np.empty(len(values.scale)),
+        np.empty(n_items),
         np.empty(n_values),
-        np.zeros(n_values, np.uint8),
-        best,
+        values.mark.copy(),
+        np.empty(n_values, np.int32),
         np.zeros(n_relations, np.int64),
         np.empty(values.longest, np.int32),
-        gain,
+        np.empty(n_values, np.int32),
         np.empty(n_relations),
-        lost,
-        gained,
+        np.empty(2 * n_values, np.int32),
+        np.empty(2 * n_values, np.int32),
         np.empty(2 * n_values),
+        np.empty(2 * n_values),
+        np.empty(n_items),
+        np.empty((n_relations, n_items if one_item else 0)),
     )
 
 
-@_jit
+@lean
 def score_after(goal: Goal, drop: float) -> float:
     """The score had the signed sum of effects fallen by `drop`."""
     return goal.score + goal.scale * (-goal.sign * drop)
 
 
-@_jit
+@lean
 def flips(goal: Goal, drop: float) -> bool:
     """Whether that flips the item."""
     score = score_after(goal, drop)
     return goal.sign * score < goal.sign * goal.cutoff or (goal.tie and score == goal.cutoff)
 
 
-@_jit
-def _insert(rows: Ints, low: int, to: int, v: int, effect: Doubles, turn: int) -> None:
-    """Put v into `rows[low:to + 1]`, rising by `turn * effect`, behind its equals."""
-    while to > low and turn * effect[rows[to - 1]] > turn * effect[v]:
+@lean
+def _insert(rows: Ints, to: int, v: int, effect: Doubles, turn: int) -> None:
+    """Put v into `rows[:to + 1]`, rising by `turn * effect`, behind its equals."""
+    x = turn * effect[v]
+    while to > 0 and turn * effect[rows[to - 1]] > x:
         rows[to] = rows[to - 1]
         to -= 1
     rows[to] = v
 
 
-@_jit
+@lean
 def _sort_more(values: Values, room: Room, r: int) -> None:
-    """Bring the gains of relation r into order: a few, and all when these are used up."""
-    low, high = values.gain_at[r], values.gain_at[r + 1]
-    if room.ready[r]:
-        part = values.gain[low:high]
-        room.best[low:high] = part[np.argsort(room.effect[part], kind="mergesort")]
-        room.ready[r] = high - low
-        return
-    n = 0
-    for v in values.gain[low:high]:
-        if n < _FEW:
+    """Sort the best gains of relation r: a few, or four times as many as were."""
+    low = values.gain_at[r]
+    best, effect = room.best[low:], room.effect
+    n, want, worst = 0, max(_FEW, 4 * room.ready[r]), np.inf
+    for at in range(low, values.gain_at[r + 1]):
+        v = values.gain[at]
+        if n < want:
             n += 1
-        elif room.effect[v] >= room.effect[room.best[low + n - 1]]:
+        elif effect[v] >= worst:
             continue
-        _insert(room.best, low, low + n - 1, v, room.effect, 1)
+        _insert(best, n - 1, v, effect, 1)
+        worst = effect[best[n - 1]]
     room.ready[r] = n
 
 
-@_jit
+@lean
 def _gains(values: Values, room: Room, r: int, toward: int, most: int) -> int:
-    """Fill `room.gain` with what to gain in relation r, best first: up to `most` of all values, or
-    whatever the item `toward` has; how many."""
+    """Fill `room.gain` with what to gain in relation r, best first; how many.
+
+    Up to `most` of all values, or whatever the item `toward` has.
+    """
     n = 0
     if toward >= 0:
-        for v in values.of_item[values.at[toward] : values.at[toward + 1]]:
-            if values.relation[v] == r and values.may_gain[v] and not room.mark[v]:
-                _insert(room.gain, 0, n, v, room.effect, 1)
+        for p in range(values.at[toward], values.at[toward + 1]):
+            v = values.of_item[p]
+            if values.relation[v] == r and not room.mark[v] & (OWN | NO_GAIN):
+                _insert(room.gain, n, v, room.effect, 1)
                 n += 1
         return n
-    low, high = values.gain_at[r], values.gain_at[r + 1]
-    for at in range(low, high):
+    low = values.gain_at[r]
+    for at in range(low, values.gain_at[r + 1]):
         if n == most:
             break
         if at == low + room.ready[r]:
             _sort_more(values, room, r)
         v = room.best[at]
-        if not room.mark[v]:
+        if not room.mark[v] & (OWN | NO_GAIN):
             room.gain[n] = v
             n += 1
     return n
 
 
-@_jit
+@lean
 def _pair(
     values: Values, room: Room, mode: int, r: int, n_lose: int, toward: int, most: int, n: int
 ) -> tuple[int, int]:
-    """Sort up to `most` slots of relation r in among the n there are; how many there are then, and
-    how many there could have been, helpful or not."""
+    """Sort up to `most` slots of relation r in among the n there are.
+
+    How many there are then, and how many there could have been, helpful or not.
+    """
     several = mode == ANY and values.several[r]
     most = most if several else min(most, n_lose)
     n_gain = 0 if mode == REMOVE else _gains(values, room, r, toward, most)
@@ -202,30 +209,33 @@ def _pair(
     return n, most
 
 
-@_jit
+@lean
 def _slots(
     values: Values, room: Room, mode: int, item: int, only: int, toward: int, cap: int
 ) -> tuple[int, bool, bool]:
-    """Sort the item's slots, up to `cap` of each relation, or of the relation `only` if not -1: how
-    many help, whether any change is possible, and whether there may be more."""
+    """Sort the item's slots, up to `cap` of each relation, or of the relation `only` if not -1.
+
+    How many help, whether any change is possible, and whether there may be more.
+    """
     n, possible, more = 0, False, False
     p, end = values.at[item], values.at[item + 1]
     while p < end:
         r, n_lose = values.relation[values.of_item[p]], 0
+        asked = only < 0 or only == r
         while p < end and values.relation[values.of_item[p]] == r:
             v = values.of_item[p]
-            p += 1
-            if values.may_lose[v] and not room.mark[v] & NO_LOSS and (only < 0 or only == r):
-                _insert(room.lose, 0, n_lose, v, room.effect, -1)
+            if asked and not room.mark[v] & NO_LOSS:
+                _insert(room.lose, n_lose, v, room.effect, -1)
                 n_lose += 1
+            p += 1
         room.top[r] = room.effect[room.lose[0]] if n_lose else -np.inf
-        if only < 0 or only == r:
+        if asked:
             n, most = _pair(values, room, mode, r, n_lose, toward, cap, n)
             possible, more = possible or most > 0, more or most == cap
     return n, possible, more
 
 
-@_jit
+@lean
 def smallest(
     values: Values, room: Room, goal: Goal, item: int, only: int, toward: int, most: int
 ) -> tuple[int, float, bool]:
