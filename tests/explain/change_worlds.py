@@ -64,6 +64,7 @@ def draw(seed: int, *, coarse: bool, n_items: int = 9, n_values: int = 11, users
     scores = (
         rng.integers(-4, 5, (users, n_items)) / 2 if coarse else rng.normal(size=(users, n_items))
     )
+    scores = scores * rng.choice([1, 2, 4])  # wide gaps take several changes
     scores[rng.random((users, n_items)) < 0.1] = np.nan
     row, item = np.nonzero(rng.random((users, n_items)) < 0.15)
     return World(

@@ -26,6 +26,7 @@ from cerec.ragged import Ragged
 
 SEEDS = st.integers(0, 10**6)
 KS = st.sampled_from([1, 2, 3, 5, 12])
+NOBODY = Ragged(np.zeros(2, np.int64), np.zeros(0, np.int32))
 MODES = st.sampled_from(["replace", "remove", "any"])
 
 
@@ -227,11 +228,7 @@ def test_the_answer_by_hand() -> None:
     )
     scores = np.array([[3.0, 1.0, 0.5]])
     effects = np.array([[1.0, 0.0, -0.5, -0.5, 1.0, -0.5]])
-    source = Source(
-        Ragged(np.zeros(2, np.int64), np.zeros(0, np.int32)),
-        lambda u: scores[u],
-        lambda u: effects[u],
-    )
+    source = Source(NOBODY, lambda u: scores[u], lambda u: effects[u])
     a = answer_listed(np.array([0]), source, values, Question(k=1))
     assert a.lost.tolist() == [0, 4]
     assert a.gained.tolist() == [2, 5]  # 2 before 3, its equal
@@ -308,11 +305,7 @@ def test_more_gains_than_are_sorted_at_first() -> None:
     values = make_values(of_item, np.zeros(n, int), np.full(n, 9), np.ones(2), several=several)
     effects = np.arange(n, dtype=np.float64)[None] / 4 - 7
     scores = np.array([[0.0, -57.0]])
-    source = Source(
-        Ragged(np.zeros(2, np.int64), np.zeros(0, np.int32)),
-        lambda u: scores[u],
-        lambda u: effects[u],
-    )
+    source = Source(NOBODY, lambda u: scores[u], lambda u: effects[u])
     a = answer_listed(np.array([0]), source, values, Question(k=1))
     assert a.lost[:3].tolist() == [51, 50, 49]
     assert a.gained.tolist() == list(range(12, 12 + len(a.gained)))
@@ -321,6 +314,21 @@ def test_more_gains_than_are_sorted_at_first() -> None:
     assert len(a.gained) > 4
     added = answer_listed(np.array([0]), source, values, Question(k=1, changes="any"))
     assert added.size[0] <= a.size[0]
+
+
+def test_very_many_changes() -> None:
+    """One value of its own, effect 0, and 400 others of effect -1 that can be added, 310 needed."""
+    of_item = Ragged.from_pairs(np.zeros(1, int), np.zeros(1, int), 2)
+    values = make_values(
+        of_item, np.zeros(401, int), np.full(401, 9), np.ones(2), several=np.array([True])
+    )
+    effects = np.append(0.0, np.full(400, -1.0))[None]
+    scores = np.array([[309.5, 0.0]])
+    source = Source(NOBODY, lambda u: scores[u], lambda u: effects[u])
+    a = answer_listed(np.array([0]), source, values, Question(k=1, changes="any"))
+    assert a.gained.tolist() == list(range(1, 311))
+    assert set(a.lost.tolist()) == {-1}
+    assert a.margin[0] == 0.5
 
 
 def test_questions_are_checked() -> None:

@@ -25,6 +25,7 @@ from cerec.explain.columns.slots import (
 
 FOUND, NOT_FOUND, NO_ATTRIBUTES, NOTHING_CHANGEABLE, NOT_IN_QUESTION = range(5)
 
+_LONG = np.int64(0)  # added, it makes one type of all numbers: each kernel is compiled once
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 
@@ -112,16 +113,18 @@ def _toward_any(
     for n in range(n_free):
         room.free[n] = room.worth[n]
     _bounds(values, room, goal.mode, item)
-    lead = np.argmax(room.bound)  # a good answer early leaves few others to look at
-    best, best_drop, best_j = min(most, 2 * values.longest) + 1, 0.0, -1
+    lead = int(np.argmax(room.bound))  # a good answer early leaves few others to look at
+    best, best_drop, best_j = min(most, 2 * values.longest) + 1, 0.0, int(_LONG - 1)
     for step in range(-1, len(room.bound)):
         j = lead if step < 0 else step
         limit = best if best_j >= 0 else best - 1
-        reach = _reach(room, n_free, j, limit)
-        if step == lead or not flips(goal, reach):
+        if step == lead or (best == n_free and limit * room.bound[j] < best_drop):
             continue
-        tied = best_j >= 0 and (reach < best_drop or (reach == best_drop and j > best_j))
-        if tied and (best == n_free or not flips(goal, _reach(room, n_free, j, best - 1))):
+        reach = _reach(room, n_free, j, limit)
+        worse = best_j >= 0 and (reach < best_drop or (reach == best_drop and j > best_j))
+        if worse and (best == n_free or not flips(goal, _reach(room, n_free, j, best - 1))):
+            continue
+        if not flips(goal, reach):
             continue
         size, drop, _ = smallest(values, room, goal, item, only, j, limit)
         if size and (size, -drop, j) < (best, -best_drop, best_j):
@@ -157,7 +160,7 @@ def _solve(
     values: Values, room: Room, rules: Rules, goal: Goal, out: Columns, at: int
 ) -> tuple[int, int, float, int]:
     """Status, number of changes, drop, and the item they lead to; the changes are in the room."""
-    item, only, toward = out.item[at], out.relation[at], out.toward[at]
+    item, only, toward = out.item[at] + _LONG, out.relation[at] + _LONG, out.toward[at] + _LONG
     if values.at[item] == values.at[item + 1]:
         return NO_ATTRIBUTES, 0, 0.0, toward
     for p in range(values.at[item], values.at[item + 1]):
@@ -180,7 +183,7 @@ def _answer(
     at: int,
 ) -> int:
     """Fill one row; the number of changes, which are in the room."""
-    item = out.item[at]
+    item = out.item[at] + _LONG
     goal, rival, rank = _goal(values, room, rules, order, n, item)
     status, size = NOT_IN_QUESTION, 0
     if rank > 0 and (rank <= rules.k) == (rules.sign > 0):
@@ -208,6 +211,16 @@ def _bar(room: Room, size: int, bar: int) -> None:
             room.mark[room.lost[n]] |= NO_LOSS
 
 
+@lean
+def _enter(values: Values, room: Room, rules: Rules, effects: Doubles) -> None:
+    """Turn to another user."""
+    for v in range(len(effects)):
+        room.effect[v] = rules.sign * effects[v]
+    room.ready[:] = 0
+    if rules.one_item:
+        _cheapest(values, room)
+
+
 @_jit
 def answer_block(
     users: Longs,
@@ -226,14 +239,11 @@ def answer_block(
     """
     room = make_room(values, rules.one_item)
     order = np.empty(min(rules.k + 1, len(values.scale)), np.int32)
-    lost, gained, used = np.empty(64, np.int32), np.empty(64, np.int32), 0
+    changes, used = np.empty((2, len(out.item) + 64), np.int32), 0
     for u, user in enumerate(users):
         unseen(scores[u], known[known_at[user] : known_at[user + 1]], room.row)
-        room.effect[:] = rules.sign * effects[u]
-        room.ready[:] = 0
+        _enter(values, room, rules, effects[u])
         n = first(room.row, order)
-        if rules.one_item:
-            _cheapest(values, room)
         for p in range(rows[u], rows[u + 1], rules.turns):
             q = (p - rows[u]) // rules.turns
             if rules.listed and q < min(n, rules.k):
@@ -245,12 +255,12 @@ def answer_block(
                 if size == 0:
                     out.item[max(at, p + 1) : p + rules.turns] = -1
                     break
-                while used + size > len(lost):
-                    lost, gained = np.append(lost, lost), np.append(gained, gained)
-                lost[used : used + size] = room.lost[:size]
-                gained[used : used + size] = room.gained[:size]
-                used += size
+                while used + size > changes.shape[1]:
+                    changes = np.concatenate((changes, np.empty_like(changes)), axis=1)
+                for m in range(size):
+                    changes[0, used], changes[1, used] = room.lost[m], room.gained[m]
+                    used += 1
                 _bar(room, size, rules.bar)
             for v in range(len(room.mark)):
                 room.mark[v] = values.mark[v]
-    return lost[:used], gained[:used]
+    return changes[0, :used], changes[1, :used]

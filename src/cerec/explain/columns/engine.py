@@ -225,10 +225,8 @@ def _answers(
     )
     n, none, zero, nan = len(asked[0]) * turns, np.int32(-1), np.int32(0), np.nan
     blank = (np.int8(0), zero, nan, nan, none, zero, nan, zero)  # status and on
-    out = Columns(
-        *(np.repeat(column, turns).astype(np.int32) for column in asked),
-        *(np.full(n, value) for value in blank),
-    )
+    questions = [np.repeat(column, turns).astype(np.int32) for column in asked]
+    out = Columns._make([*questions, *(np.full(n, value) for value in blank)])
     n_values, n_items, rows = len(values.relation), len(values.scale), at * turns
     size = max(1, _BLOCK_BYTES // (8 * (n_items + n_values + 1)))
 
@@ -244,7 +242,7 @@ def _answers(
             values,
             rules,
             ends - ends[0],
-            Columns(*(column[ends[0] : ends[-1]] for column in out)),
+            Columns._make(column[ends[0] : ends[-1]] for column in out),
         )
 
     with blas_threads(1), ThreadPoolExecutor(kernel_threads()) as pool:

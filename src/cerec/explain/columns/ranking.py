@@ -53,10 +53,11 @@ def place(row: Doubles, item: int, score: float) -> int:
     return ahead
 
 
-@_jit
+@lean
 def unseen(row: Doubles, known: Ints, out: Doubles) -> None:
     """Copy the scores of one user to `out`, nan for known items."""
-    out[:] = row
+    for i in range(len(row)):
+        out[i] = row[i]
     for i in known:
         out[i] = np.nan
 
