@@ -37,7 +37,7 @@ def world(n_users: int, n_items: int = 3171, d: int = 64, seed: int = 0):
     of_item = Ragged.from_pairs(np.concatenate(rows), np.concatenate(values), n_items)
     support = of_item.transpose(len(relation)).counts
     user = rng.standard_normal((n_users, d)) / d**0.25
-    effect = rng.standard_normal((len(relation), d)) / d**0.25 / 4
+    effect = rng.standard_normal((len(relation), d)) / d**0.25 / 8
     item = rng.standard_normal((n_items, d)) / d**0.25 / 2
     np.add.at(item, of_item.row_of(), effect[of_item.indices])
     row = np.repeat(np.arange(n_users), 140)

@@ -340,6 +340,15 @@ def test_questions_are_checked() -> None:
         listed(world, Question(direction="in"))
     with pytest.raises(DataError, match="order of their users"):
         answer_asked(np.array([1, 0]), np.array([0, 0]), world.source, world.values, Question(k=1))
+    with pytest.raises(DataError, match="toward must hold rows from -1 to 8"):
+        answer_asked(
+            np.array([0]),
+            np.array([0]),
+            world.source,
+            world.values,
+            Question(k=1),
+            toward=np.array([9]),
+        )
     with pytest.raises(DataError, match="above 0"):
         make_values(world.of_item, world.relation, world.support, 0 * world.scale)
     with pytest.raises(DataError, match="order of their relations"):

@@ -185,6 +185,11 @@ def answer_asked(
     users, start = np.unique(user.astype(np.int64), return_index=True)
     blank = np.full(len(user), -1)
     asked = (item, blank if relation is None else relation, blank if toward is None else toward)
+    ends = {"item": len(values.scale), "relation": len(values.several), "toward": len(values.scale)}
+    for (name, end), rows in zip(ends.items(), asked, strict=True):
+        least = 0 if name == "item" else -1
+        if not ((rows >= least) & (rows < end)).all():
+            raise DataError(f"{name} must hold rows from {least} to {end - 1}")
     at = np.append(start, len(user)).astype(np.int64)
     return _answers(users, at, asked, source, values, question, listed=False)
 
@@ -213,11 +218,12 @@ def _answers(
 ) -> Answers:
     """Blocks of users, shared among the kernel threads; each fills rows of its own."""
     turns = question.alternatives + 1
+    n_values, n_items, rows = len(values.relation), len(values.scale), at * turns
     rules = Rules(
         k=question.k,
         sign=1 if question.direction == "out" else -1,
         mode=_MODE[question.changes],
-        most=min(question.max_changes or len(values.relation), 2 * len(values.relation) + 1),
+        most=min(question.max_changes or n_values, n_values),  # each change takes up a value
         turns=turns,
         bar=_BAR[question.vary],
         one_item=question.scope == "item",
@@ -227,7 +233,6 @@ def _answers(
     blank = (np.int8(0), zero, nan, nan, none, zero, nan, zero)  # status and on
     questions = [np.repeat(column, turns).astype(np.int32) for column in asked]
     out = Columns._make([*questions, *(np.full(n, value) for value in blank)])
-    n_values, n_items, rows = len(values.relation), len(values.scale), at * turns
     size = max(1, _BLOCK_BYTES // (8 * (n_items + n_values + 1)))
 
     def block(first: int) -> tuple[Ints, Ints]:
@@ -263,4 +268,4 @@ def _answers(
 def _checked(name: str, rows: Doubles, shape: tuple[int, int]) -> Doubles:
     if rows.shape != shape or rows.dtype != np.float64:
         raise DataError(f"{name} must be doubles {shape}, got {rows.dtype} {rows.shape}")
-    return np.ascontiguousarray(rows)
+    return np.require(rows, requirements=["C", "W"])  # else the kernel is compiled once more

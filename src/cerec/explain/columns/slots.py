@@ -91,22 +91,15 @@ class Room(NamedTuple):
 def make_room(values: Values, one_item: bool) -> Room:
     """Room for one thread."""
     n_items, n_values, n_relations = len(values.scale), len(values.relation), len(values.several)
-    return Room(
-        np.empty(n_items),
-        np.empty(n_values),
-        values.mark.copy(),
-        np.empty(n_values, np.int32),
-        np.zeros(n_relations, np.int64),
-        np.empty(values.longest, np.int32),
-        np.empty(n_values, np.int32),
-        np.empty(n_relations),
-        np.empty(2 * n_values, np.int32),
-        np.empty(2 * n_values, np.int32),
-        np.empty(2 * n_values),
-        np.empty(2 * n_values),
-        np.empty(n_items),
-        np.empty((n_relations, n_items if one_item else 0)),
-    )
+    by_item, by_value = np.empty((2, n_items)), np.empty((3, n_values))
+    ints = np.empty((4, n_values), np.int32)
+    lose, ready = np.empty(values.longest, np.int32), np.zeros(n_relations, np.int64)
+    least = np.empty((n_relations, n_items if one_item else 0))
+    row, bound, mark, top = by_item[0], by_item[1], values.mark.copy(), np.empty(n_relations)
+    effect, worth, free = by_value[0], by_value[1], by_value[2]
+    best, gain, lost, gained = ints[0], ints[1], ints[2], ints[3]
+    slots = lost, gained, worth, free, bound, least
+    return Room(row, effect, mark, best, ready, lose, gain, top, *slots)
 
 
 @lean
