@@ -316,6 +316,24 @@ def test_more_gains_than_are_sorted_at_first() -> None:
     assert added.size[0] <= a.size[0]
 
 
+def test_a_relation_with_many_good_changes_is_not_cut_short() -> None:
+    """Six changes of one relation are worth 2 each, three of another 1 each; 10.5 are needed.
+
+    Six of the first do it; four of the first and three of the second would do as well.
+    """
+    relation = np.repeat([0, 1], [12, 6])
+    own = np.array([*range(6), 12, 13, 14])
+    of_item = Ragged.from_pairs(0 * own, own, 2)
+    values = make_values(of_item, relation, np.full(18, 5), np.ones(2))
+    effects = np.repeat([1.0, -1.0, 0.5, -0.5], [6, 6, 3, 3])[None]
+    scores = np.array([[10.5, 0.25]])
+    source = Source(NOBODY, lambda u: scores[u], lambda u: effects[u])
+    a = answer_listed(np.array([0]), source, values, Question(k=1))
+    assert a.lost.tolist() == [0, 1, 2, 3, 4, 5]
+    assert a.gained.tolist() == [6, 7, 8, 9, 10, 11]
+    assert a.score_after[0] == -1.5
+
+
 def test_very_many_changes() -> None:
     """One value of its own, effect 0, and 400 others of effect -1 that can be added, 310 needed."""
     of_item = Ragged.from_pairs(np.zeros(1, int), np.zeros(1, int), 2)
