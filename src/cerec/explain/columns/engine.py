@@ -250,8 +250,10 @@ def _answers(
             Columns._make(column[ends[0] : ends[-1]] for column in out),
         )
 
-    with blas_threads(1), ThreadPoolExecutor(kernel_threads()) as pool:
-        parts = list(pool.map(block, range(0, len(users), size)))
+    firsts = range(0, len(users), size)
+    threads = min(kernel_threads(), len(firsts))
+    with blas_threads(1), ThreadPoolExecutor(max(threads, 1)) as pool:
+        parts = list((map if threads < 2 else pool.map)(block, firsts))
     keep = out.item >= 0
     kept = {name: column[keep] for name, column in out._asdict().items()}
     return Answers(
