@@ -1,0 +1,118 @@
+"""Attribute answers for the lists of all users, in arrays of ml-1m's shape.
+
+    python benchmarks/bench_answers.py [--users 6039] [--scopes] [--rounds 3]
+
+Factors are drawn at random. Prints answers per second by themselves, from scores and effects that
+are in memory already, on one thread and on two, and the time of the matrix products that make
+these: the ratio is what counts. Best of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from cerec.explain.columns.engine import Answers, Question, Source, answer_listed, make_values
+from cerec.ragged import Ragged
+
+SIZES = (2400, 300, 150, 100, 50)  # values of each relation: actor, director, ... genre
+PER_ITEM = (6, 1, 1, 1, 3)
+BITS = 30
+
+
+def world(n_users: int, n_items: int = 3171, d: int = 64, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    relation = np.repeat(np.arange(len(SIZES)), SIZES)
+    first = np.cumsum((0, *SIZES))
+    rows, values = [], []
+    for r, (size, most) in enumerate(zip(SIZES, PER_ITEM, strict=True)):
+        row = np.repeat(np.arange(n_items), most)
+        rows.append(row)
+        values.append(first[r] + (size * rng.random(len(row)) ** 1.2).astype(np.int64))
+    of_item = Ragged.from_pairs(np.concatenate(rows), np.concatenate(values), n_items)
+    support = of_item.transpose(len(relation)).counts
+    user = rng.standard_normal((n_users, d)) / d**0.25
+    effect = rng.standard_normal((len(relation), d)) / d**0.25 / 8
+    item = rng.standard_normal((n_items, d)) / d**0.25 / 2
+    np.add.at(item, of_item.row_of(), effect[of_item.indices])
+    row = np.repeat(np.arange(n_users), 140)
+    known = Ragged.from_pairs(row, rng.integers(0, n_items, len(row)), n_users)
+    shape = make_values(of_item, relation, support, np.ones(n_items))
+    return user, item, effect, known, shape
+
+
+def best_of(rounds: int, clock: Callable[[], float], work: Callable[[], object]) -> float:
+    seconds = []
+    for _ in range(rounds):
+        start = clock()
+        work()
+        seconds.append(clock() - start)
+    return min(seconds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--users", type=int, default=6039)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--scopes", action="store_true", help="every kind of question")
+    args = parser.parse_args()
+    user, item, effect, known, values = world(args.users)
+    item_t, effect_t = np.ascontiguousarray(item.T), np.ascontiguousarray(effect.T)
+    memory: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def products(users: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        scores = user[users] @ item_t
+        effects = np.ldexp(np.rint(np.ldexp(user[users] @ effect_t, BITS)), -BITS)
+        return scores, effects
+
+    def stored(users: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if users[0] not in memory:
+            memory[users[0]] = products(users)
+        return memory[users[0]]
+
+    source = Source(known, lambda u: stored(u)[0], lambda u: stored(u)[1])
+    everyone = np.arange(args.users)
+
+    def run(question: Question) -> Answers:
+        return answer_listed(everyone, source, values, question)
+
+    plain = Question()
+    kinds = {"default": plain}
+    if args.scopes:
+        kinds |= {
+            "removals": replace(plain, changes="remove"),
+            "any": replace(plain, changes="any"),
+            "2 alternatives": replace(plain, alternatives=2),
+            "one real item": replace(plain, scope="item"),
+        }
+    print(f"{args.users:,} users, {len(item):,} items, {len(values.gain):,} values to gain, k = 20")
+    os.environ["CEREC_THREADS"] = "1"
+    run(plain)  # compile, and fill the memory
+    made = sum(
+        best_of(args.rounds, time.process_time, lambda u=u: products(u))
+        for u in np.array_split(everyone, max(len(memory), 1))
+    )
+    print(f"matrix products and rounding: {made:.2f} s")
+    for name, question in kinds.items():
+        os.environ["CEREC_THREADS"] = "1"
+        answers = run(question)
+        one = best_of(args.rounds, time.process_time, lambda q=question: run(q))
+        alone = best_of(args.rounds, time.perf_counter, lambda q=question: run(q))
+        os.environ["CEREC_THREADS"] = "2"
+        two = best_of(args.rounds, time.perf_counter, lambda q=question: run(q))
+        found = np.mean(answers.status == 0)
+        size = answers.size.sum() / max((answers.status == 0).sum(), 1)
+        print(
+            f"{name:16} {len(answers) / one:>9,.0f}/s of one core, {len(answers) / alone:>9,.0f}/s "
+            f"on 1 thread, {len(answers) / two:>9,.0f}/s on 2; {one / made:.2f} x products; "
+            f"found {found:.1%}, {size:.2f} changes"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Attribute answers for whole blocks of users: compiled, arrays in and columns out."""
