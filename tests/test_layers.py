@@ -16,7 +16,7 @@ ROOMS = [
     *("serve", "cli"),
 ]
 """Rooms of `cerec`, each of which may import those before it and itself."""
-BENCH = ["statistics", "systems", "compare", "explainers", "consistency", "reproduce", "cli"]
+BENCH = ["statistics", "search", "systems", "compare", "explainers", "consistency", "reproduce", "cli"]
 FREE = {"cerec", "cerec.__main__", "cerec_bench"}
 """The doors, which import public names when they are used."""
 AGENT = {"cerec.runs.train", "cerec.runs.wrap"}

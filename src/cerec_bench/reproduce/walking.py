@@ -19,8 +19,6 @@ from cerec.agent.reward import cutoffs, pair_scores, rewards, step_rewards
 from cerec.data.ckg import Ckg
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.explain.explainer import Explainer
-from cerec.explain.flips import flip_test
 from cerec.recommend.base import Context, Rows
 from cerec.recommend.context import lists_of
 from cerec.rng import generator
@@ -29,6 +27,8 @@ from cerec.settings.agent import AgentConfig
 from cerec_bench.reproduce.explaining import explained
 from cerec_bench.reproduce.jobs import Job
 from cerec_bench.reproduce.plan import Table
+from cerec_bench.search.explainer import Explainer
+from cerec_bench.search.flips import flip_test
 
 BEAM = 8
 

@@ -17,17 +17,19 @@ from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import DataError, QuestionError
-from cerec.explain.answer import Answerer
-from cerec.explain.assemble import Assembler
-from cerec.explain.explanation import Explanation, Ranked, WhatIf
-from cerec.explain.general import GeneralVerifier
 from cerec.explain.lookup import Pair, locked_values, pair_of, row_of, value_rows
-from cerec.explain.options import Options
-from cerec.explain.proposer import NeighbourProposer, Proposer, unit_rows
-from cerec.explain.standing import Standing
-from cerec.explain.verifier import Task, Verifier
 from cerec.recommend.scorer import Scorer
+from cerec.runs.run import Run
 from cerec.threads import kernel_threads
+from cerec.walk.proposals import BeamProposer
+from cerec_bench.search.answer import Answerer
+from cerec_bench.search.assemble import Assembler
+from cerec_bench.search.explanation import Explanation, Ranked, WhatIf
+from cerec_bench.search.general import GeneralVerifier
+from cerec_bench.search.options import Options
+from cerec_bench.search.proposer import NeighbourProposer, Proposer, unit_rows
+from cerec_bench.search.standing import Standing
+from cerec_bench.search.verifier import Task, Verifier
 
 _CHUNK_BYTES = 1 << 25  # of per-user arrays held by one worker
 _CHUNK_PAIRS = 256
@@ -240,3 +242,11 @@ def _chunks(rows: Iterator[tuple[int, int]], most_users: int) -> Iterator[list[t
         users.add(row[0])
     if chunk:
         yield chunk
+
+
+def searching(run: Run) -> Explainer:
+    """The explainer of a run with a trained agent, or with none."""
+    proposer = None
+    if run.vectors is not None:
+        proposer = BeamProposer(run.vectors, run.ckg, run.config.agent, run.config.encoder)
+    return Explainer(run.data, run.split.train, run.facts, run.scorer, proposer)

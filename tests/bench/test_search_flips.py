@@ -8,11 +8,11 @@ import numpy as np
 
 import cerec
 from cerec.data.synthetic.generate import make_world
-from cerec.explain.flips import flip_test
-from cerec.explain.standing import Standing
-from cerec.explain.verifier import Outcome, Task, Verifier
 from cerec.recommend.base import Context
 from cerec.recommend.context import lists_of
+from cerec_bench.search.flips import flip_test
+from cerec_bench.search.standing import Standing
+from cerec_bench.search.verifier import Outcome, Task, Verifier
 from worlds import QUICK, SMALL
 
 

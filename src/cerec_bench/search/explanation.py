@@ -125,16 +125,6 @@ class Explanation:
     def __str__(self) -> str:
         return self.text
 
-    def _repr_html_(self) -> str:
-        from cerec.explain.html import explanation_html  # views import this module
-
-        return explanation_html(self)
-
-    def __rich__(self) -> Any:
-        from cerec.explain.card import card
-
-        return card(self)
-
 
 def filled(fresh: Explanation, **values: Any) -> Explanation:
     """Set fields of an explanation that nobody else holds yet: a third of the cost of `replace`."""

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from cerec.data.facts import Facts
 from cerec.errors import ConfigError
-from cerec.explain.kernels import NEVER
-from cerec.explain.standing import Standing
-from cerec.explain.verifier import Outcome, Task, Verifier
 from cerec.recommend.base import Context, Flip, Rows
 from cerec.recommend.scorer import Scorer
+from cerec_bench.search.kernels import NEVER
+from cerec_bench.search.standing import Standing
+from cerec_bench.search.verifier import Outcome, Task, Verifier
 
 
 def flip_test(facts: Facts, k: int) -> Flip:

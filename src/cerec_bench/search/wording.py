@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
 
-from cerec.explain.explanation import Change, Explanation
+from cerec_bench.search.explanation import Change, Explanation
 
 MOST_TOLD = 6
 """Up to this many changes are told one by one."""
