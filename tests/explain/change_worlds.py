@@ -10,7 +10,7 @@ import numpy as np
 
 from cerec.explain.columns.engine import Source, make_values
 from cerec.explain.columns.slots import Values
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from cerec.explain.columns.engine import (
     make_values,
     relations_of,
 )
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
 
 SEEDS = st.integers(0, 10**6)
 KS = st.sampled_from([1, 2, 3, 5, 12])

@@ -30,6 +30,18 @@ class Ragged:
         """The entries of row r (a view)."""
         return self.indices[self.indptr[r] : self.indptr[r + 1]]
 
+    def take(self, rows: NDArray[np.integer]) -> Ragged:
+        """The given rows, in that order."""
+        counts = self.counts[rows]
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return Ragged(indptr, self.indices[self.positions(rows)])
+
+    def positions(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Where in `indices` the entries of the given rows are, row after row."""
+        counts = self.counts[rows]
+        starts = self.indptr[:-1][rows] - np.concatenate([[0], np.cumsum(counts)[:-1]])
+        return np.arange(counts.sum()) + np.repeat(starts, counts)
+
     @property
     def counts(self) -> NDArray[np.int64]:
         """Entries per row."""

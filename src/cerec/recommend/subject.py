@@ -6,7 +6,7 @@ recommender has no effects of its own, they are fitted, and `source` says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -58,6 +58,13 @@ class Subject:
         """(V,) items that have the value."""
         return np.asarray(np.bincount(self.of_item.indices, minlength=len(self.vocabulary)))
 
+    def blocks(self, most: int = 1 << 26) -> Iterator[NDArray[np.int64]]:
+        """All user rows, in parts whose scores and effects take at most so many bytes."""
+        per_user = 8 * (len(self.of_item) + len(self.vocabulary) + 1)
+        size = max(1, most // per_user)
+        for start in range(0, len(self.known), size):
+            yield np.arange(start, min(start + size, len(self.known)))
+
     def scores(self, users: NDArray[np.integer]) -> Doubles:
         """(n, I)"""
         return self.model.both(users)[0]
@@ -77,3 +84,22 @@ class Subject:
         """Scores and effects of people known by these items alone, where the model can say."""
         ask = getattr(self.model, "both_from", None)
         return None if ask is None else ask(histories)
+
+    def of_values(
+        self, users: NDArray[np.integer], values: NDArray[np.integer]
+    ) -> tuple[Doubles, Doubles]:
+        """(n, I) scores, and (n,) those of an item that is just these values.
+
+        A model that does not say is asked for the part that items have without their values: a
+        new item gets the mean of it.
+        """
+        ask = getattr(self.model, "of_values", None)
+        scores, effect = self.both(users)
+        if ask is not None:
+            return scores, ask(users, values)
+        own = np.zeros(scores.shape)
+        item, value = self.of_item.row_of(), self.of_item.indices
+        for row in range(len(scores)):
+            own[row] = np.bincount(item, effect[row, value], minlength=scores.shape[1])
+        rest = np.nanmean(scores - self.scale * own, axis=1)
+        return scores, rest + effect[:, values].sum(axis=1)

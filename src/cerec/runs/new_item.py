@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
-from cerec.data.ragged import Ragged
+from cerec.errors import ConfigError
 from cerec.explain.lookup import row_of
-from cerec.explain.options import Options
-from cerec.recommend.exact import exact_ranks
-from cerec.recommend.scorer import Scorer, rank_of
+from cerec.recommend.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +34,14 @@ class NewItem:
     def __init__(
         self,
         data: Dataset,
-        known: Ragged,
-        scorer: Scorer,
-        row: int,
+        subject: Subject,
+        values: NDArray[np.integer],
         attributes: tuple[tuple[str, str], ...],
     ) -> None:
-        """`scorer` has the new item as its row `row`."""
+        """`values` are positions in the subject's vocabulary."""
         self.attributes = attributes
         """Its (relation, attribute) pairs."""
-        self._data, self._known, self._scorer, self._row = data, known, scorer, row
+        self._data, self._subject, self._values = data, subject, values
 
     def __repr__(self) -> str:
         return f"NewItem({', '.join('='.join(pair) for pair in self.attributes)})"
@@ -52,20 +49,30 @@ class NewItem:
     def place(self, user: object) -> Placed:
         """Its score and rank for one user."""
         row = row_of(self._data.users, user)
-        scores = self._scorer.scores(row)
-        rank = rank_of(scores, self._row, self._known.row(row))
-        return self._placed(row, float(scores[self._row]), rank)
+        score, rank = self._score(np.array([row]))
+        return self._placed(row, float(score[0]), int(rank[0]))
 
     def users(self, k: int = 20) -> list[Placed]:
         """The k users it stands highest for, those of one rank by their scores."""
-        k = Options(k=k).k
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise ConfigError(f"k must be a whole number of at least 1, got {k!r}")
         score, rank = self._everybody
         rows = np.lexsort((-score, rank))[:k].tolist()
         return [self._placed(row, float(score[row]), int(rank[row])) for row in rows]
 
     @cached_property
     def _everybody(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        return exact_ranks(self._scorer, self._row, self._known)
+        found = [self._score(users) for users in self._subject.blocks()]
+        score, rank = zip(*found, strict=True)
+        return np.concatenate(score), np.concatenate(rank)
+
+    def _score(
+        self, users: NDArray[np.integer]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        scores, score = self._subject.of_values(users, self._values)
+        known = self._subject.known.take(users)
+        scores[known.row_of(), known.indices] = np.nan
+        return score, 1 + (scores >= score[:, None]).sum(axis=1)
 
     def _placed(self, row: int, score: float, rank: int) -> Placed:
         return Placed(self._data.users[row], self._data.users.name(row), score, rank)

@@ -1,4 +1,4 @@
-"""A finished recommender with its data: recommend, explain, save. The pipeline is in `pipeline`."""
+"""A finished recommender with its data: recommend, explain, save."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from cerec.checkpoint import find_checkpoint
 from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.data.store import read_dataset, write_dataset
 from cerec.errors import ConfigError, QuestionError, RunError
 from cerec.explain.lookup import pair_of, value_rows
 from cerec.files import copy_of, read_arrays, replacing, write_arrays, write_json
 from cerec.history import read_history, write_history
-from cerec.recommend.exact import exact_lists
-from cerec.recommend.newitem import add_item
-from cerec.recommend.scorer import Scorer, rank_of, top_k
+from cerec.recommend.rank import lists, ranks_after
+from cerec.recommend.subject import Subject
 from cerec.runs.folder import (
     FORMAT,
     kept_beside,
     read_facts,
     read_split,
-    scorer_arrays,
-    scorer_from,
+    refuse_other_data,
     split_arrays,
     versions,
 )
+from cerec.runs.kept import Kept, kept_from
 from cerec.runs.lock import held
 from cerec.runs.new_item import NewItem
 from cerec.settings.parsing import parse
@@ -43,6 +43,9 @@ from cerec.settings.run import RunConfig, read_toml, to_toml
 if TYPE_CHECKING:
     from cerec.explain.explainer import Explainer
     from cerec.explain.explanation import Explanation, WhatIf
+
+
+Rows = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +59,19 @@ class Recommendation:
 
 
 class Run:
-    """Data, split, scores and agent of one training, or around a recommender made elsewhere.
+    """Data, split, recommender and agent of one training, or around a recommender made elsewhere.
 
-    Ids in and out are the data's own. Items a user has in the train part are known and never
-    recommended; the validation and test parts stay the future.
+    Ids in and out are the data's own. What a user has is known and never recommended: everything
+    in the data, or the train part alone where the rest was held out to measure (`--holdout`).
     """
 
     def __init__(
         self,
         data: Dataset,
         split: Split,
-        scorer: Scorer,
+        kept: Kept,
         *,
+        known: Ragged | None = None,
         config: RunConfig | None = None,
         seed: int = 0,
         vectors: NDArray[np.float32] | None = None,
@@ -76,7 +80,9 @@ class Run:
         meta: Mapping[str, Any] | None = None,
         rescore: Callable[[str, str, list[tuple[str, str]]], float] | None = None,
     ) -> None:
-        self.data, self.split, self.scorer = data, split, scorer
+        self.data, self.split, self.kept = data, split, kept
+        self.known = split.train if known is None else known
+        """User -> items that are never listed."""
         self.config = config or RunConfig()
         self.seed = seed
         self.vectors = vectors
@@ -102,6 +108,11 @@ class Run:
         return Ckg.build(self.data, self.split.train)
 
     @cached_property
+    def subject(self) -> Subject:
+        """The recommender as it is ranked and explained, in the order of the data."""
+        return self.kept.subject(self.data, self.facts, self.known)
+
+    @cached_property
     def explainer(self) -> Explainer:
         """Answers why, why not and what if."""
         from cerec.explain.explainer import Explainer
@@ -111,39 +122,30 @@ class Run:
         if self.vectors is not None:
             c = self.config
             proposer = BeamProposer(self.vectors, self.ckg, c.agent, c.encoder)
-        return Explainer(
-            self.data,
-            self.split.train,
-            self.facts,
-            self.scorer,
-            proposer,
-            rescore=self._rescore,
-        )
+        return Explainer(self.data, self.subject, proposer, rescore=self._rescore)
 
     def recommend(self, user: object, k: int = 20) -> list[Recommendation]:
         """The first k unknown items; the whole catalogue when k is larger."""
         row = self.data.users.row(user)
-        return self._ranked(self.scorer.scores(row), _positive(k), self.split.train.row(row))
+        return self._ranked(self.subject.scores(np.array([row])), self.known.row(row), k)
 
     def recommend_all(self, k: int = 20) -> Iterator[tuple[str, list[Recommendation]]]:
         """Every user with their list, in order: those of `recommend`, several times faster."""
-        lists = exact_lists(self.scorer, self.split.train, _positive(k))
-        for user, (rows, scores) in zip(self.data.users, lists, strict=True):
-            yield user, self._listed(rows, scores)
+        for users, scores, rows in self._lists(k):
+            for user, score, row in zip(users.tolist(), scores, rows, strict=True):
+                yield self.data.users[user], self._listed(row[row >= 0], score)
 
     def recommend_for(self, items: Iterable[object], k: int = 20) -> list[Recommendation]:
-        """A list for someone who is not in the data, known only by a few items (fold-in)."""
-        from cerec.recommend.foldin import add_user
-
+        """A list for someone who is not in the data, known only by a few items."""
         if isinstance(items, str) or not isinstance(items, Iterable):
             raise ConfigError(f"recommend_for takes a list of item ids, got {items!r}")
         rows = np.unique([self.data.items.row(i) for i in items]).astype(np.int32)
         if len(rows) == 0:
             raise ConfigError("recommend_for needs at least one item id to know somebody by")
-        model = self.config.recommender
-        alone = 0.0 if self.config.model else model.alone
-        scorer, user = add_user(self.scorer, rows, l2=model.l2, alone=alone)
-        return self._ranked(scorer.scores(user), _positive(k), rows)
+        found = self.subject.both_from([rows])
+        if found is None:
+            raise QuestionError("this recommender cannot score somebody by a history alone")
+        return self._ranked(found[0], rows, k)
 
     def new_item(self, attributes: Iterable[tuple[str, str]]) -> NewItem:
         """An item that came after training, with exactly these (relation, attribute) pairs.
@@ -155,24 +157,34 @@ class Run:
             raise QuestionError(
                 "a new item is known by its attributes alone; give a (relation, attribute) pair"
             )
-        scorer, row = add_item(self.scorer, self.facts, values)
         pairs = tuple(pair_of(self.data, self.facts, int(v)) for v in values)
-        return NewItem(self.data, self.split.train, scorer, row, pairs)
+        place = np.searchsorted(self.subject.vocabulary, values)
+        there = place < len(self.subject.vocabulary)
+        there[there] = self.subject.vocabulary[place[there]] == values[there]
+        return NewItem(self.data, self.subject, place[there], pairs)
+
+    def _lists(self, k: int) -> Iterator[tuple[Rows, NDArray[np.float64], NDArray[np.int32]]]:
+        """Blocks of users with their scores and lists."""
+        k = min(_positive(k), max(len(self.data.items), 1))
+        for users in self.subject.blocks():
+            scores = self.subject.scores(users)
+            known = self.known.take(users)
+            yield users, scores, lists(scores, known.indptr, known.indices, k)
 
     def _ranked(
-        self, scores: NDArray[np.float64], k: int, known: NDArray[np.int32]
+        self, scores: NDArray[np.float64], known: NDArray[np.int32], k: int
     ) -> list[Recommendation]:
-        rows = top_k(scores, k, known)
-        return self._listed(rows, scores[rows])
+        k = min(_positive(k), max(scores.shape[1], 1))
+        rows = lists(scores, np.array([0, len(known)]), known, k)[0]
+        return self._listed(rows[rows >= 0], scores[0])
 
     def _listed(
         self, rows: NDArray[np.integer], scores: NDArray[np.float64]
     ) -> list[Recommendation]:
         items = self.data.items
-        pairs = zip(rows.tolist(), scores.tolist(), strict=True)
         return [
-            Recommendation(items[i], items.name(i), score, rank)
-            for rank, (i, score) in enumerate(pairs, start=1)
+            Recommendation(items[i], items.name(i), float(scores[i]), rank)
+            for rank, i in enumerate(rows.tolist(), start=1)
         ]
 
     def explain(
@@ -206,16 +218,17 @@ class Run:
 
     def rank(self, user: object, item: object) -> int:
         """Rank of an item among all the user does not know."""
-        row = self.data.users.row(user)
-        scores = self.scorer.scores(row)
-        return rank_of(scores, self.data.items.row(item), self.split.train.row(row))
+        row, at = self.data.users.row(user), self.data.items.row(item)
+        scores, known = self.subject.scores(np.array([row])), self.known.row(row)
+        mine = np.array([0]), np.array([at]), scores[0, [at]]
+        return int(ranks_after(scores, np.array([0, len(known)]), known, *mine)[0])
 
     def listed_pairs(self, k: int = 20) -> Iterator[tuple[str, str]]:
         """Every user with every item of their list, in order."""
-        lists = exact_lists(self.scorer, self.split.train, _positive(k))
-        for user, (rows, _) in zip(self.data.users, lists, strict=True):
-            for item in rows.tolist():
-                yield user, self.data.items[item]
+        for users, _, rows in self._lists(k):
+            for user, row in zip(users.tolist(), rows, strict=True):
+                for item in row[row >= 0].tolist():
+                    yield self.data.users[user], self.data.items[item]
 
     def save(self, folder: str | Path) -> Path:
         """Write everything to a folder that `cerec.open` reads, in place of the run there.
@@ -247,7 +260,8 @@ class Run:
         with replacing(folder / "config.toml") as target:
             target.write_text(to_toml(self.config), encoding="utf-8")
         write_arrays(folder / "split.safetensors", split_arrays(self.split))
-        arrays = scorer_arrays(self.scorer)
+        arrays = {f"model.{name}": a for name, a in self.kept.arrays.items()}
+        arrays |= {"known.indptr": self.known.indptr, "known.indices": self.known.indices}
         if self.vectors is not None:
             arrays["agent.vectors"] = self.vectors
         write_arrays(folder / "model.safetensors", arrays)
@@ -260,7 +274,7 @@ class Run:
             "versions": versions(),
             "seed": self.seed,
             "data": {"name": self.data.name, "fingerprint": self.data.fingerprint},
-            "scorer": {"pooling": self.scorer.pooling, "fidelity": self.scorer.fidelity},
+            "recommender": {"kind": self.kept.kind, "fidelity": self.kept.fidelity},
             "metrics": self.metrics,
             "meta": self.meta,
         }
@@ -277,7 +291,8 @@ def open_run(folder: str | Path) -> Run:
     return Run(
         data,
         read_split(path / "split.safetensors", len(data.users), len(data.items)),
-        scorer_from(arrays, facts["scorer"], path, len(data.users), len(data.items)),
+        kept_from(**facts["recommender"], arrays=arrays, path=path / "model.safetensors"),
+        known=Ragged(arrays["known.indptr"], arrays["known.indices"]),
         config=parse(RunConfig, read_toml(path / "config.toml")),
         seed=facts["seed"],
         vectors=arrays.get("agent.vectors"),

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.columns.ranking import Doubles, Ints, Longs, first, lean, place, unseen
+from cerec.recommend.rank import Doubles, Ints, Longs, first, lean, place, unseen
 from cerec.explain.columns.slots import (
     NO_GAIN,
     NO_LOSS,

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from cerec.errors import ConfigError, DataError
 from cerec.explain.columns.block import Columns, Rules, answer_block
-from cerec.explain.columns.ranking import Doubles, Ints, Longs
+from cerec.recommend.rank import Doubles, Ints, Longs
 from cerec.explain.columns.slots import ANY, NO_GAIN, NO_LOSS, REMOVE, REPLACE, Values
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
 from cerec.threads import blas_threads, kernel_threads
 
 Rows = NDArray[np.integer]

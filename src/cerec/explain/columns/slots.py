@@ -34,7 +34,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.columns.ranking import Doubles, Ints, Longs, lean
+from cerec.recommend.rank import Doubles, Ints, Longs, lean
 
 REPLACE, REMOVE, ANY = range(3)
 OWN, NO_GAIN, NO_LOSS = 1, 2, 4  # bits of Room.mark

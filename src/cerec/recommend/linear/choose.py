@@ -179,9 +179,6 @@ def _factors(
 
 
 def _factor_part(material: Material, sample: Sample, factors: Factors) -> Doubles:
-    rows = sample.users
-    counts = material.history.counts[rows]
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    entry = np.arange(indptr[-1]) + np.repeat(material.history.indptr[rows] - indptr[:-1], counts)
-    history = Ragged(indptr, material.history.indices[entry])
-    return sample.factors(factors.users(history, material.weight[entry]), factors.item)
+    history = material.history.take(sample.users)
+    weight = material.weight[material.history.positions(sample.users)]
+    return sample.factors(factors.users(history, weight), factors.item)

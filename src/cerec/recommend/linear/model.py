@@ -157,12 +157,8 @@ class Linear:
         return a.own.mean() + scale * (a.common[values].sum() + effect)
 
     def _of(self, users: NDArray[np.integer]) -> tuple[Ragged, Doubles]:
-        a = self.arrays
         rows = np.asarray(users, np.int64)
-        counts = self.histories.counts[rows]
-        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        entry = np.arange(indptr[-1]) + np.repeat(a.history_ptr[rows] - indptr[:-1], counts)
-        return Ragged(indptr, a.history[entry]), a.weight[entry]
+        return self.histories.take(rows), self.arrays.weight[self.histories.positions(rows)]
 
     def _vectors(self, history: Ragged, weight: Doubles) -> Doubles:
         if self.arrays.item_vector.shape[1] == 0:

@@ -1,0 +1,97 @@
+"""The recommender of a run as named arrays, and the subject made of them.
+
+Three kinds are kept: `linear` (the default recommender), `factors` (user and item vectors with
+canonical effects) and `scores` (a table of scores with fitted effects).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.data.dataset import Dataset
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
+from cerec.errors import RunError
+from cerec.recommend.canonical import FactorScores, vocabulary_of
+from cerec.recommend.linear.model import Linear, LinearArrays
+from cerec.recommend.subject import Source, Subject
+
+KINDS = ("linear", "factors", "scores")
+_FACTORS = ("user", "item", "value")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """A finished recommender."""
+
+    kind: str
+    arrays: Mapping[str, NDArray[Any]]
+    fidelity: float | None = None
+    """How well fitted effects tell the scores of items they have not seen (R^2)."""
+
+    @staticmethod
+    def linear(arrays: LinearArrays) -> Kept:
+        """The default recommender."""
+        return Kept("linear", arrays.named())
+
+    def subject(self, data: Dataset, facts: Facts, known: Ragged) -> Subject:
+        """What is explained; `known` are the items never listed."""
+        if self.kind == "linear":
+            return linear_subject(self.arrays, data, facts, known)
+        vocabulary, of_item = vocabulary_of(facts)
+        a = self.arrays
+        source: Source = "canonical" if self.kind == "factors" else "fitted"
+        model: Any = FactorScores(a["user"], a["item"], a["value"])
+        if self.kind == "scores":
+            model = TableScores(a["matrix"], model)
+        if len(vocabulary) == 0:
+            source = "none"
+        scale = np.ones(len(of_item))
+        return Subject(facts, known, vocabulary, of_item, scale, source, model, self.fidelity)
+
+
+class TableScores:
+    """Scores of a table, effects of factors fitted to it."""
+
+    def __init__(self, matrix: NDArray[Any], fitted: FactorScores) -> None:
+        self.matrix, self.fitted = matrix, fitted
+
+    def both(
+        self, users: NDArray[np.integer]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(n, I) scores and (n, V) effects of user rows."""
+        return self.matrix[users].astype(np.float64), self.fitted.both(users)[1]
+
+
+def linear_subject(
+    arrays: Mapping[str, NDArray[Any]], data: Dataset, facts: Facts, known: Ragged
+) -> Subject:
+    """The default recommender as it is explained: its effects are what it does."""
+    model = Linear(
+        LinearArrays(**{f.name: arrays[f.name] for f in fields(LinearArrays)}),
+        data.users,
+        data.items,
+    )
+    a = model.arrays
+    source: Source = "model" if len(a.vocabulary) else "none"
+    return Subject(facts, known, a.vocabulary, model.of_item, a.scale, source, model)
+
+
+def kept_from(kind: str, arrays: Mapping[str, NDArray[Any]], fidelity: Any, path: Path) -> Kept:
+    """What `Kept.arrays` became on disk, checked for the arrays it must have."""
+    needed = {
+        "linear": tuple(f.name for f in fields(LinearArrays)),
+        "factors": _FACTORS,
+        "scores": (*_FACTORS, "matrix"),
+    }[kind]
+    mine = {name.removeprefix("model."): a for name, a in arrays.items() if name != "agent.vectors"}
+    missing = [name for name in needed if name not in mine]
+    if missing:
+        raise RunError(f"{path}: holds no {missing[0]!r}; the run folder is damaged")
+    return Kept(kind, {name: mine[name] for name in needed}, fidelity)
