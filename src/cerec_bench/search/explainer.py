@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from cerec.data.ragged import Ragged
 from cerec.errors import DataError, QuestionError
 from cerec.explain.lookup import Pair, locked_values, pair_of, row_of, value_rows
 from cerec.recommend.scorer import Scorer
-from cerec.runs.run import Run
 from cerec.threads import kernel_threads
 from cerec.walk.proposals import BeamProposer
 from cerec_bench.search.answer import Answerer
@@ -30,6 +29,9 @@ from cerec_bench.search.options import Options
 from cerec_bench.search.proposer import NeighbourProposer, Proposer, unit_rows
 from cerec_bench.search.standing import Standing
 from cerec_bench.search.verifier import Task, Verifier
+
+if TYPE_CHECKING:
+    from cerec.runs.run import Run
 
 _CHUNK_BYTES = 1 << 25  # of per-user arrays held by one worker
 _CHUNK_PAIRS = 256
