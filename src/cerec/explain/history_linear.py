@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.history_kernels import MAYBES, NONE, PROVEN, SIZE, WIDE, leads, margin
+from cerec.explain.history_kernels import MAYBES, NONE, PROVEN, SIZE, WIDE
 from cerec.explain.history_parts import Doubles, Parts, PartsOf, Rows
-from cerec.explain.history_search import relative, smallest_of_user
+from cerec.explain.history_search import relative, smallest_of_user, up_more, up_singles
 from cerec.recommend.linear.model import Linear
 
 Positions = NDArray[np.int64]
+_TOGETHER, _SHORT = 256, 48  # items to take up: weighed at once, combined with each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,9 @@ class Proposer:
         return tell[:, WIDE] == 1
 
     def up(self, person: Person, item: int, k: int, rows: Rows) -> Proposal:
-        """Sets of positions in `rows` that may bring an item into the list, to be taken up."""
+        """Sets of positions in `rows` that may bring an item into the list, to be taken up;
+        `proven` says that all single ones that may are among them.
+        """
         b = self.budget
         lean = self.parts.lean(person.history, person.weight)
         columns = person.best(max(b.rivals[0], 4 * k))
@@ -137,17 +140,20 @@ class Proposer:
         place = np.full(len(person.scores), -1)
         place[columns[:-1]] = np.arange(1, len(columns))
         own = place[rows]
-        step = max(1, b.entries // (8 * len(columns)))
-        found = [_singles(case(rows[n : n + step]), own[n : n + step], k, tol)
-                 for n in range(0, len(rows), step)]  # fmt: skip
-        lead = np.concatenate(found)
+        lead = np.empty(len(rows))
+        for n in range(0, len(rows), _TOGETHER):
+            part = slice(n, n + _TOGETHER)
+            up_singles(case(rows[part]), own[part], k, lead[part])
         order = np.argsort(lead, kind="stable")
-        good = order[: b.maybes][lead[order[: b.maybes]] <= tol]
-        if len(good):
-            return Proposal(tuple(order[n : n + 1] for n in range(len(good))), True)
-        short = order[:48]
-        sets = _sets(case(rows[short]), own[short], k, tol, min(b.most, len(short)))
-        return Proposal(tuple(short[s] for s in sets), True)
+        passing = int((lead <= tol).sum())
+        singles = [order[n : n + 1] for n in range(min(passing, b.maybes))]
+        short = order[:_SHORT]
+        chosen = np.zeros((b.maybes + 1, min(b.most, len(short))), np.int64)
+        sizes = np.zeros(len(chosen), np.int64)
+        if chosen.shape[1] > 1:
+            up_more(case(rows[short]), own[short], k, tol, chosen, sizes)
+        more = [short[row[:size]] for row, size in zip(chosen, sizes, strict=True) if size]
+        return Proposal((*singles, *more), passing <= b.maybes)
 
     def _tol(self, scores: Doubles) -> float:
         return self.parts.grain + 1e-11 * float(np.abs(scores).max(initial=1.0))
@@ -155,26 +161,3 @@ class Proposer:
 
 def _arrays(p: Parts) -> tuple[Any, ...]:
     return p.lean, p.direct, p.shared, p.through, p.weight, p.total, p.cross, p.error
-
-
-def _singles(case: Any, own: Positions, k: int, tol: float) -> Doubles:
-    """(H,) the k-th lead that is left when one item is taken up; at most 0: the target is in."""
-    out, lead = np.empty(len(own)), np.empty(len(case.start))
-    chosen = np.empty(1, np.int64)
-    for h in range(len(own)):
-        chosen[0] = h
-        out[h] = _left(case, chosen, own, k, lead)
-    del tol
-    return out
-
-
-def _left(case: Any, chosen: Positions, own: Positions, k: int, lead: Doubles) -> float:
-    leads(case, chosen, len(chosen), lead)
-    gone = own[chosen]
-    lead[gone[gone > 0]] = -np.inf
-    return float(margin(lead, k, len(lead)))
-
-
-def _sets(case: Any, own: Positions, k: int, tol: float, most: int) -> list[Positions]:
-    del case, own, k, tol, most
-    return []

@@ -229,3 +229,56 @@ def smallest_of_user(  # type: ignore[no-untyped-def]
             targets[n], -1.0, score, lean, direct, shared, through, weight, total, cross, error
         )
         smallest(case, bounds, k, most, work, chosen[n], maybe[n], tell[n])
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def _left(case, chosen, n, own, k, lead):  # type: ignore[no-untyped-def]
+    """The k-th lead when items are taken up, which are rivals no more; below 0: the target is in."""
+    leads(case, chosen, n, lead)
+    for p in range(n):
+        if own[chosen[p]] > 0:
+            lead[own[chosen[p]]] = -np.inf
+    return margin(lead, k, len(lead))
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def up_singles(case, own, k, out):  # type: ignore[no-untyped-def]
+    """Fill `out` with what is left of the k-th lead when each item is taken up alone."""
+    lead, chosen = np.empty(len(case.start)), np.empty(1, np.int64)
+    for h in range(len(own)):
+        chosen[0] = h
+        out[h] = _left(case, chosen, 1, own, k, lead)
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def up_more(case, own, k, tol, chosen, sizes):  # type: ignore[no-untyped-def]
+    """Pairs that may do, the best first, and in the last row a greedy set of two or more."""
+    n_pairs, n_items = len(chosen) - 1, len(own)
+    lead, trial = np.empty(len(case.start)), np.empty(chosen.shape[1], np.int64)
+    best = np.full(n_pairs, np.inf)
+    for trial[0] in range(n_items):
+        for trial[1] in range(trial[0] + 1, n_items):
+            now = _left(case, trial, 2, own, k, lead)
+            at = n_pairs
+            while at > 0 and best[at - 1] > now:
+                at -= 1
+            if now <= tol and at < n_pairs:
+                best[at + 1 :] = best[at : n_pairs - 1].copy()
+                chosen[at + 1 : n_pairs] = chosen[at : n_pairs - 1].copy()
+                best[at], chosen[at, :2] = now, trial[:2]
+    sizes[:n_pairs] = np.where(best < np.inf, 2, 0)
+    gone = np.zeros(n_items, np.bool_)
+    for n in range(chosen.shape[1]):
+        nearest, which = np.inf, -1
+        for h in range(n_items):
+            if not gone[h]:
+                trial[n] = h
+                now = _left(case, trial, n + 1, own, k, lead)
+                if which < 0 or now < nearest:
+                    nearest, which = now, h
+        trial[n] = which
+        gone[which] = True
+        if n > 0 and nearest < -tol:
+            chosen[n_pairs, : n + 1] = trial[: n + 1]
+            sizes[n_pairs] = n + 1
+            return
