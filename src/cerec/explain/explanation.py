@@ -116,8 +116,9 @@ class Explanation:
     by: By = "attributes"
     """What the answer changes: attributes of the item, toward the agent's item or freely, or the
     user's own history."""
-    removed: tuple[Named, ...] = ()
-    """Items of the user without which the item would not be listed (`by` "history")."""
+    history: tuple[Named, ...] = ()
+    """Items of the user without which the item would not be listed, or, for `why_not`, further ones
+    with which it would be (`by` "history")."""
     names: tuple[Named, ...] = ()
     """Of user and item, then of counterfactual item and replacement, where there are any. What has
     no name of its own is named by its id."""
@@ -140,8 +141,8 @@ class Explanation:
 
     @property
     def size(self) -> int:
-        """Number of changes, or of items removed from the history."""
-        return len(self.removed) if self.by == "history" else len(self.changes)
+        """Number of changes, or of items of the history."""
+        return len(self.history) if self.by == "history" else len(self.changes)
 
     @property
     def found(self) -> bool:
@@ -205,7 +206,7 @@ def _each(make: Callable[[Mapping[str, Any]], Any]) -> Callable[[Any], Any]:
 _READ: dict[str, Callable[[Any], Any]] = {
     "changes": _each(lambda c: Change(**c)),
     "path": _each(_step),
-    "removed": _each(lambda n: Named(**n)),
+    "history": _each(lambda n: Named(**n)),
     "names": _each(lambda n: Named(**n)),
     "reasons": _each(lambda r: Reason(**r)),
     "notes": tuple,

@@ -24,8 +24,9 @@ _FOUND, _NOT_FOUND, _NO_ATTRIBUTES, _FIXED, _NOT_IN_QUESTION = range(len(STATUS)
 class Labels:
     """Words for rows: items, relations and values of a subject."""
 
-    def __init__(self, data: Dataset, subject: Subject) -> None:
-        self.data, self.subject = data, subject
+    def __init__(self, data: Dataset, subject: Subject, *, silent: bool = False) -> None:
+        """`silent`: nothing is known of where scores come from, so nothing is said of it."""
+        self.data, self.subject, self.silent = data, subject, silent
         items = data.items
         self.item = [w.item_label(i, n) for i, n in zip(items.ids, items.names, strict=True)]
         self.relation = [w.relation_label(name) for name in data.relations.names]
@@ -72,10 +73,12 @@ def phrases(solved: Solved, labels: Labels) -> Phrases:
     listed = a.rank_before <= solved.k
     opening = np.where(a.rank_before == 0, 2, np.where(listed, 0, 1)).astype(np.int8)
     opening[(a.rank_before == 0) & np.isnan(a.score_before)] = 3
-    why = np.where((opening == 0) & out, _why(solved, labels), 0).astype(np.int8)
+    why = np.where((opening == 0) & out & (not labels.silent), _why(solved, labels), 0).astype(
+        np.int8
+    )
     examples = (e.example >= 0).sum(axis=1)
-    told = (e.count >= 0) & (why >= 1) & (why <= 3)
-    counts = np.where(told, 1 + examples + ((examples == 2) & (e.count > 2)), 0).astype(np.int8)
+    told = (e.held >= 0) & (why >= 1) & (why <= 3)
+    counts = np.where(told, 1 + examples + ((examples == 2) & (e.held > 2)), 0).astype(np.int8)
     change, joint, told_change, more = _changes(solved, why)
     gained = np.where(e.change_count < 0, 0, np.where(e.change_count == 0, 1, 2)).astype(np.int8)
     outcome = _outcome(solved, labels, out=out)
@@ -165,14 +168,17 @@ def opening_text(labels: Labels, solved: Solved, p: Phrases, n: int) -> str:
         "start": w.at_start(label),
         "rank": int(a.rank_before[n]),
         "k": solved.k,
-        "count": int(e.count[n]),
+        "count": int(e.held[n]),
         "of": int(e.of[n]),
         "usual": w.number_text(float(e.usual[n])),
     }
     if e.main[n] == VALUE:
         for name, v in zip(("", "2"), named, strict=False):
             if v >= 0:
-                fields |= {f"relation{name}": labels.relation_of(v), f"value{name}": labels.value(v)}
+                fields |= {
+                    f"relation{name}": labels.relation_of(v),
+                    f"value{name}": labels.value(v),
+                }
         fields["it"] = "it" if named[1] < 0 else fields.get("value")
     elif e.main[n] == HISTORY:
         fields |= {f"h{m}": labels.item[h] for m, h in enumerate(named, 1) if h >= 0}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,10 @@ class Solved:
     described: Described
     relation: Ints
     """(V,) relation row of each value."""
+    users: NDArray[np.integer]
+    """Rows of the users of the block, rising."""
+    effects: Doubles
+    """(n, V) of these."""
     k: int
     direction: str
 
@@ -60,6 +64,7 @@ class Solver:
         total = np.bincount(
             of_item.indices, np.repeat(subject.scale, of_item.counts), minlength=n_values
         )
+        total = np.asarray(total, np.float64)
         self.things = Things(of_item.indptr, of_item.indices, subject.scale, total)
         self.relation = np.ascontiguousarray(subject.relation, np.int32)
         self.support = subject.support
@@ -127,22 +132,21 @@ class Solver:
 
         answers = ask(Source(s.known, part(scores), part(effects)))
         evidence = self.weigh(users, scores, effects, answers)
-        t = self.things
-        described = Described(
-            *describe(
-                answers.item,
-                answers.indptr,
-                answers.lost,
-                answers.gained,
-                self.relation,
-                t.at,
-                t.of_item,
-                self.holders.indptr,
-                self.holders.indices,
-            )
-        )
         rules = question.k, question.direction
-        return Solved(answers, evidence, described, self.relation, *rules)
+        described = self._describe(answers)
+        return Solved(answers, evidence, described, self.relation, users, effects, *rules)
+
+    def restated(self, solved: Solved, answers: Answers) -> Solved:
+        """The same questions with other answers."""
+        scores = self.subject.scores(solved.users)
+        evidence = self.weigh(solved.users, scores, solved.effects, answers)
+        described = self._describe(answers)
+        return replace(solved, answers=answers, evidence=evidence, described=described)
+
+    def _describe(self, a: Answers) -> Described:
+        t, holders = self.things, self.holders
+        changes = a.item, a.indptr, a.lost, a.gained, self.relation
+        return Described(*describe(*changes, t.at, t.of_item, holders.indptr, holders.indices))
 
     def weigh(
         self, users: NDArray[np.integer], scores: Doubles, effects: Doubles, answers: Answers
@@ -181,4 +185,3 @@ def _several(subject: Subject) -> NDArray[np.bool_]:
 
 def _looks(name: str) -> bool:
     return _COMPUTED.search(name) is not None
-

@@ -9,7 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cerec.explain import wording as w
-from cerec.explain.columns.evidence import HISTORY, NONE, OTHER, OWN, POPULARITY, VALUE
+from cerec.explain.columns.evidence import HISTORY, NONE, OTHER, OWN, POPULARITY, TOP, VALUE
+from cerec.explain.explanation import Explanation
 from cerec.explain.phrases import Labels, Phrases, phrases
 from cerec.explain.solving import Solved
 
@@ -17,9 +18,7 @@ Ints = NDArray[np.integer]
 CHANGE = pl.Struct(
     {"relation": pl.String, "before": pl.String, "after": pl.String, "support": pl.Int32}
 )
-REASON = pl.Struct(
-    {"kind": pl.String, "relation": pl.String, "id": pl.String, "part": pl.Float64}
-)
+REASON = pl.Struct({"kind": pl.String, "relation": pl.String, "id": pl.String, "part": pl.Float64})
 SCHEMA: dict[str, pl.DataType] = {
     "user": pl.String(),
     "item": pl.String(),
@@ -31,7 +30,7 @@ SCHEMA: dict[str, pl.DataType] = {
     "replacement": pl.String(),
     "size": pl.Int32(),
     "changes": pl.List(CHANGE),
-    "removed": pl.List(pl.String),
+    "history": pl.List(pl.String),
     "rank_before": pl.Int32(),
     "rank_after": pl.Int32(),
     "score_before": pl.Float64(),
@@ -43,7 +42,7 @@ SCHEMA: dict[str, pl.DataType] = {
     "text": pl.String(),
 }
 """Columns of a table of explanations, in order. Ids are the data's own; `reasons` are the three
-largest parts of the score; `removed` are items of the user (`by` "history")."""
+largest parts of the score; `history` are items of the user (`by` "history")."""
 _KINDS = {
     NONE: None,
     VALUE: "value",
@@ -91,7 +90,7 @@ class Tabulator:
                 "replacement": _take(self._items, a.replacement),
                 "size": a.size.astype(np.int32),
                 "changes": self._changes(solved),
-                "removed": pl.Series([[]], dtype=pl.List(pl.String)).new_from_index(0, len(a)),
+                "history": pl.Series([[]], dtype=pl.List(pl.String)).new_from_index(0, len(a)),
                 "rank_before": _positive(a.rank_before),
                 "rank_after": _positive(a.rank_after),
                 "score_before": _number(a.score_before),
@@ -127,7 +126,7 @@ class Tabulator:
                 "h1": _take(self._item_labels, item[:, 0]),
                 "h2": _take(self._item_labels, item[:, 1]),
                 "h3": _take(self._item_labels, item[:, 2]),
-                "count": e.count,
+                "count": e.held,
                 "of": e.of,
                 "usual": _tenths(e.usual),
                 "e1": _take(self._item_labels, e.example[:, 0]),
@@ -168,7 +167,9 @@ class Tabulator:
                 "more": p.more[told],
             }
         ).with_columns(gained=w.choice("gained_code", w.GAINED))
-        words = frame.select(pl.concat_str(w.choice("joint", w.JOINT), w.choice("change", w.CHANGE)))
+        words = frame.select(
+            pl.concat_str(w.choice("joint", w.JOINT), w.choice("change", w.CHANGE))
+        )
         row = np.repeat(np.arange(len(a)), a.size)[told]
         return _joined(row, words.to_series(), len(a))
 
@@ -202,6 +203,24 @@ class Tabulator:
         reason = named.select("kind", "relation", id=pl.coalesce("attribute", "item"), part="part")
         row = np.repeat(np.arange(len(e.main)), e.kind.shape[1])[keep]
         return _lists(row, reason.to_struct(), len(e.main))
+
+
+def frame_of(explanations: Sequence[Explanation]) -> pl.DataFrame:
+    """Explanations as a table with the columns of `SCHEMA`."""
+    return pl.DataFrame([_row(e) for e in explanations], schema=SCHEMA, orient="row")
+
+
+def _row(e: Explanation) -> dict[str, object]:
+    row = {name: getattr(e, name, None) for name in SCHEMA}
+    top = sorted((r for r in e.reasons if not r.kind.startswith("usual")), key=lambda r: -r.part)
+    return row | {
+        "changes": [{name: getattr(c, name) for name in _CHANGE} for c in e.changes],
+        "history": [n.id for n in e.history],
+        "reasons": [{name: getattr(r, name) for name in _REASON} for r in top[:TOP]],
+    }
+
+
+_CHANGE, _REASON = ("relation", "before", "after", "support"), ("kind", "relation", "id", "part")
 
 
 def _strings(values: Sequence[str]) -> pl.Series:
@@ -248,4 +267,6 @@ def _grouped(row: Ints, values: pl.Series, n: int, how: pl.Expr) -> pl.Series:
     there = np.zeros(n, np.int64)
     there[row] = 1
     at = np.cumsum(there) - 1
-    return grouped.gather(pl.Series(at).zip_with(pl.Series(there > 0), pl.Series([None] * n, dtype=pl.Int64)))
+    return grouped.gather(
+        pl.Series(at).zip_with(pl.Series(there > 0), pl.Series([None] * n, dtype=pl.Int64))
+    )

@@ -9,10 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from string import Formatter
+from typing import Any, cast
 
 import polars as pl
 
-from cerec.explain.explanation import Change, Explanation, Reason
+from cerec.explain.explanation import Change, Explanation, Named, Reason
 
 MOST_TOLD = 6
 """Up to this many changes are told one by one."""
@@ -86,10 +87,15 @@ CARRY = (
     " Its attributes carry its lead over the average item, but no change of them alone would take "
     "it out.",
 )
-WITHOUT_ITEMS = " Without {removed} in your history, it would be at rank {after}."
+WITHOUT_ITEMS = " Without {items} in your history, it would be at rank {after}."
+WITH_ITEMS = " With {items} in your history as well, it would be at rank {after}."
 NO_HISTORY = " No part of your history alone keeps it in your list."
+NO_WAY_IN = " No few items taken up would bring it in."
+HISTORY_LATE = (
+    " The time allowed ended before a part of your history was found that keeps it there."
+)
 KEPT = "{relation} looks computed from what people did, so it was kept as it is."
-BEFORE = "{start} is {above} {other}"
+COMPARED = ("{start} stands before {other}", "{start} stands behind {other}")
 
 
 def expression(template: str) -> pl.Expr:
@@ -103,10 +109,10 @@ def expression(template: str) -> pl.Expr:
 
 def choice(code: str, templates: Sequence[str]) -> pl.Expr:
     """The template that a column of codes names, for every row."""
-    chosen = pl.when(pl.col(code) == 0).then(expression(templates[0]))
-    for n, template in enumerate(templates[1:], start=1):
+    chosen: Any = pl
+    for n, template in enumerate(templates):
         chosen = chosen.when(pl.col(code) == n).then(expression(template))
-    return chosen.otherwise(pl.lit(""))
+    return cast(pl.Expr, chosen.otherwise(pl.lit("")))
 
 
 def fill(template: str, fields: Mapping[str, object]) -> str:
@@ -166,6 +172,16 @@ def reason_label(r: Reason) -> str:
     return r.name if r.kind == "history" else REASON[r.kind]
 
 
+def compared(item: Named, other: Named, difference: float, parts: Sequence[Reason]) -> str:
+    """Why one item stands before another, or behind it."""
+    sign = 1 if difference >= 0 else -1
+    told = [r for r in parts if sign * r.part > 0][:3]
+    names = item_label(item.id, item.name), item_label(other.id, other.name)
+    text = fill(COMPARED[0 if sign > 0 else 1], {"start": at_start(names[0]), "other": names[1]})
+    reasons = listing([f"{reason_label(r)} ({r.part:+.3g})" for r in told])
+    return f"{text} by {abs(difference):.3g}: mainly {reasons}." if told else f"{text}."
+
+
 REASON = {
     "own": "liked more than its attributes say",
     "popularity": "attributes that everybody likes",
@@ -177,7 +193,7 @@ REASON = {
 
 def segments(e: Explanation) -> list[tuple[str, bool]]:
     """The text cut into parts; true marks the name of an item."""
-    items = [n.name for n in (*e.names[1:], *e.removed) if not n.name.isdigit()]
+    items = [n.name for n in (*e.names[1:], *e.history) if not n.name.isdigit()]
     if not items:
         return [(e.text, False)]
     names = "|".join(map(re.escape, sorted(set(items), key=len, reverse=True)))

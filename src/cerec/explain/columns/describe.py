@@ -39,8 +39,8 @@ def _has(at: Longs, of_item: Ints, item: int, value: int) -> bool:
 
 
 @lean
-def _real(item, start, end, gained, at, of_item, holder_at, holder, mark, stamp):  # type: ignore[no-untyped-def]
-    """The item for the changes `start` to `end`; own values bear `stamp` in `mark`."""
+def _rarest(start, end, gained, holder_at):  # type: ignore[no-untyped-def]
+    """The gained value that fewest items have; -1: nothing is gained."""
     rarest, fewest = -1, 0
     for c in range(start, end):
         v = gained[c]
@@ -48,17 +48,28 @@ def _real(item, start, end, gained, at, of_item, holder_at, holder, mark, stamp)
             n = holder_at[v + 1] - holder_at[v]
             if rarest < 0 or n < fewest:
                 rarest, fewest = v, n
+    return rarest
+
+
+@lean
+def _has_all(start, end, gained, at, of_item, j):  # type: ignore[no-untyped-def]
+    for c in range(start, end):
+        if gained[c] >= 0 and not _has(at, of_item, j, gained[c]):
+            return False
+    return True
+
+
+@lean
+def _real(item, start, end, gained, at, of_item, holder_at, holder, mark, stamp):  # type: ignore[no-untyped-def]
+    """The item for the changes `start` to `end`; own values bear `stamp` in `mark`."""
+    rarest = _rarest(start, end, gained, holder_at)
     best, best_shared = -1, -1
     if rarest < 0:
         return best
-    first = holder_at[rarest]
-    for p in range(first, first + min(fewest, _MOST)):
+    first, last = holder_at[rarest], holder_at[rarest + 1]
+    for p in range(first, min(last, first + _MOST)):
         j = holder[p]
-        fits = j != item
-        for c in range(start, end):
-            if fits and gained[c] >= 0 and gained[c] != rarest:
-                fits = _has(at, of_item, j, gained[c])
-        if not fits:
+        if j == item or not _has_all(start, end, gained, at, of_item, j):
             continue
         shared = 0
         for q in range(at[j], at[j + 1]):

@@ -71,7 +71,7 @@ class Evidence(NamedTuple):
     kind: NDArray[np.int8]  # (n, 3) the largest parts of all kinds
     row: Ints
     part: Doubles
-    count: Ints  # of the user's items, with the first named value; -1: counts do not carry it
+    held: Ints  # the user's items with the first named value; -1: counts do not carry it
     of: Ints  # items of the user
     usual: Doubles
     example: Ints  # (n, 2) items of the user that have that value, -1 for none
@@ -178,13 +178,79 @@ def _keep_near(rows: Ints, parts: Doubles) -> None:
             rows[n] = -1
 
 
+@lean
+def _example(p, h, part, value, things, out, near) -> None:  # type: ignore[no-untyped-def]
+    """Keep the two items of the history with the value that say most for the item."""
+    if not part > near[1]:
+        return
+    for at in range(things.at[h], things.at[h + 1]):
+        if things.of_item[at] == value:
+            to = 0 if part > near[0] else 1
+            if to == 0:
+                out.example[p, 1], near[1] = out.example[p, 0], near[0]
+            out.example[p, to], near[to] = h, part
+
+
+@lean
+def _through(p, item, low, high, value, things, inside, rows, best, out) -> None:  # type: ignore[no-untyped-def]
+    """The history among the parts, and as the main reason or in examples."""
+    best.near[:] = -np.inf
+    for q in range(low, high):
+        h = inside.history[q]
+        part = inside.weight[q] * _direct(inside, h, item)
+        if len(rows.through):
+            part += rows.through[rows.through_at[p] + q - low]
+        _put(HISTORY, h, part, out.kind[p], out.row[p], out.part[p])
+        if out.main[p] == HISTORY:
+            _put(HISTORY, h, part, best.kind, best.row, best.part)
+        elif value >= 0:
+            _example(p, h, part, value, things, out, best.near)
+
+
+@lean
+def _name(p, item, effect, things, best, out) -> None:  # type: ignore[no-untyped-def]
+    """The values that lift an item most; two are enough to say."""
+    best.kind[:] = 0
+    best.row[:] = -1
+    best.part[:] = -np.inf
+    if out.main[p] == VALUE:
+        for q in range(things.at[item], things.at[item + 1]):
+            v = things.of_item[q]
+            _put(VALUE, v, effect[v], best.kind, best.row, best.part)
+        best.row[2], best.part[2] = -1, -np.inf
+
+
+@lean
+def _counts(p, value, total, count, effect, inside, rows, out) -> None:  # type: ignore[no-untyped-def]
+    """How many of the user's items have the value named, and those that changes gain."""
+    if value >= 0:
+        out.usual[p] = total * inside.share[value]
+        if _carried(count[value], total, value, effect[value], inside):
+            out.held[p] = int(count[value])
+    for c in range(rows.change_at[p], rows.change_at[p + 1]):
+        v = rows.gained[c]
+        if v >= 0:
+            out.change_usual[c] = total * inside.share[v]
+            if _carried(count[v], total, v, effect[v], inside):
+                out.change_count[c] = int(count[v])
+
+
+class _Best(NamedTuple):
+    """The largest parts of the main kind, and of the examples."""
+
+    kind: NDArray[np.int8]
+    row: Ints
+    part: Doubles
+    near: Doubles
+
+
 @_jit
 def weigh(  # type: ignore[no-untyped-def]
     users, scores, effects, known_at, known, things, inside, rows, out
 ) -> None:
     """Fill `out` for the rows of a block of users."""
     seen, count = np.zeros(scores.shape[1], np.int64), np.zeros(effects.shape[1])
-    kinds, best, parts = np.zeros(TOP, np.int8), np.zeros(TOP, np.int32), np.zeros(TOP)
+    best = _Best(np.zeros(TOP, np.int8), np.zeros(TOP, np.int32), np.zeros(TOP), np.zeros(2))
     for u, user in enumerate(users):
         seen[known[known_at[u] : known_at[u + 1]]] = u + 1
         _averages(u, scores, effects[u], seen, things, inside, out, rows.at[u], rows.at[u + 1])
@@ -195,59 +261,45 @@ def weigh(  # type: ignore[no-untyped-def]
             h = inside.history[q]
             for at in range(things.at[h], things.at[h + 1]):
                 count[things.of_item[at]] += 1.0
-        total = float(high - low)
         for p in range(rows.at[u], rows.at[u + 1]):
             item = rows.item[p]
             _sums(p, item, scores[u, item], effects[u], things, inside, out)
-            kinds[:], best[:], parts[:] = 0, -1, -np.inf
-            if out.main[p] == VALUE:
-                for q in range(things.at[item], things.at[item + 1]):
-                    v = things.of_item[q]
-                    _put(VALUE, v, effects[u, v], kinds, best, parts)
-                best[2], parts[2] = -1, -np.inf  # two values are enough to say
-            value = best[0]
-            near = -np.inf, -np.inf
-            for q in range(low, high):
-                h = inside.history[q]
-                part = inside.weight[q] * _direct(inside, h, item)
-                if len(rows.through):
-                    part += rows.through[rows.through_at[p] + q - low]
-                _put(HISTORY, h, part, out.kind[p], out.row[p], out.part[p])
-                if out.main[p] == HISTORY:
-                    _put(HISTORY, h, part, kinds, best, parts)
-                elif value >= 0 and part > near[1]:
-                    for at in range(things.at[h], things.at[h + 1]):
-                        if things.of_item[at] == value:
-                            if part > near[0]:
-                                out.example[p, 1] = out.example[p, 0]
-                                out.example[p, 0], near = h, (part, near[0])
-                            else:
-                                out.example[p, 1], near = h, (near[0], part)
-            _keep_near(best, parts)
-            out.named[p] = best
+            _name(p, item, effects[u], things, best, out)
+            value = best.row[0]
+            _through(p, item, low, high, value, things, inside, rows, best, out)
+            _keep_near(best.row, best.part)
+            out.named[p] = best.row
             out.of[p] = high - low
-            if value >= 0 and inside.told:
-                out.usual[p] = total * inside.share[value]
-                if _carried(count[value], total, value, effects[u, value], inside):
-                    out.count[p] = int(count[value])
-            for c in range(rows.change_at[p], rows.change_at[p + 1]):
-                v = rows.gained[c]
-                if v >= 0 and inside.told:
-                    out.change_usual[c] = total * inside.share[v]
-                    if _carried(count[v], total, v, effects[u, v], inside):
-                        out.change_count[c] = int(count[v])
+            if inside.told:
+                _counts(p, value, float(high - low), count, effects[u], inside, rows, out)
+
+
+@_jit
+def history_parts(inside: Inside, user: int, item: int, through: Doubles) -> Doubles:
+    """What each item of a user's history adds to the score of an item."""
+    low, high = inside.history_at[user], inside.history_at[user + 1]
+    out = np.empty(high - low)
+    for q in range(low, high):
+        out[q - low] = inside.weight[q] * _direct(inside, inside.history[q], item)
+        if len(through):
+            out[q - low] += through[q - low]
+    return out
 
 
 def blank(n: int, n_changes: int) -> Evidence:
     """Columns to be filled."""
     return Evidence(
-        *(np.zeros(n) for _ in range(5)),
+        mean=np.zeros(n),
+        usual_values=np.zeros(n),
+        usual_history=np.zeros(n),
+        usual_own=np.zeros(n),
+        usual_popularity=np.zeros(n),
         main=np.zeros(n, np.int8),
         named=np.full((n, TOP), -1, np.int32),
         kind=np.zeros((n, TOP), np.int8),
         row=np.full((n, TOP), -1, np.int32),
         part=np.full((n, TOP), -np.inf),
-        count=np.full(n, -1, np.int32),
+        held=np.full(n, -1, np.int32),
         of=np.zeros(n, np.int32),
         usual=np.zeros(n),
         example=np.full((n, 2), -1, np.int32),
