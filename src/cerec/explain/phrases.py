@@ -80,7 +80,9 @@ def phrases(solved: Solved, labels: Labels) -> Phrases:
     told = (e.held >= 0) & (why >= 1) & (why <= 3)
     counts = np.where(told, 1 + examples + ((examples == 2) & (e.held > 2)), 0).astype(np.int8)
     change, joint, told_change, more = _changes(solved, why)
-    gained = np.where(e.change_count < 0, 0, np.where(e.change_count == 0, 1, 2)).astype(np.int8)
+    few = np.repeat(a.size <= 2, a.size)  # counts of more changes make a sentence hard to read
+    counted = np.where(e.change_count == 0, 1, 2)
+    gained = np.where((e.change_count >= 0) & few, counted, 0).astype(np.int8)
     outcome = _outcome(solved, labels, out=out)
     return Phrases(opening, why, counts, outcome, change, joint, gained, more, told_change)
 

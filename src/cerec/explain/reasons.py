@@ -11,10 +11,12 @@ model that tells only the effects of values has one part `other` for the rest, l
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.columns.evidence import history_parts
+from cerec.explain.columns.evidence import Evidence, history_parts
 from cerec.explain.explanation import Reason
 from cerec.explain.phrases import Labels
 from cerec.explain.solving import Solved, Solver
@@ -35,34 +37,41 @@ class Reasons:
         score = float(a.score_before[n])
         if np.isnan(score):
             return ()
-        parts = self.parts(user, item, score, effect)
-        usual = {
-            "own": e.usual_own[n],
-            "popularity": e.usual_popularity[n],
-            "other": e.usual_history[n],
-        }
-        out = [_less(r, float(usual.get(r.kind, 0.0))) for r in parts]
+        out = self.parts(user, item, score, effect, less=e, n=n)
         out.append(Reason("usual values", -float(e.usual_values[n])))
         if self._solver.inside.told:
             out.append(Reason("usual history", -float(e.usual_history[n])))
         return _sorted(out)
 
-    def parts(self, user: int, item: int, score: float, effect: Doubles) -> list[Reason]:
-        """The parts of a score itself, which they add up to."""
+    def parts(
+        self,
+        user: int,
+        item: int,
+        score: float,
+        effect: Doubles,
+        *,
+        less: Evidence | None = None,
+        n: int = 0,
+    ) -> list[Reason]:
+        """The parts of a score itself, which they add up to; own, popularity and other less those
+        of the average item where row `n` of `less` tells them.
+        """
         inside, labels = self._solver.inside, self._labels
-        scale = float(self._solver.things.scale[item])
         values = self._solver.subject.of_item.row(item)
-        out = [
-            self._value(user, int(v), scale * float(effect[v]), float(effect[v])) for v in values
-        ]
+        part = float(self._solver.things.scale[item]) * effect[values]
+        out = self._values(user, values, part, effect[values])
         history, told = self._history(user, item)
-        for h, part in zip(history.tolist(), told.tolist(), strict=True):
-            out.append(Reason("history", part, labels.data.items[h], labels.item[h]))
+        ids = labels.data.items.ids
+        for h, x in zip(history.tolist(), told.tolist(), strict=True):
+            out.append(Reason("history", x, ids[h], labels.item[h]))
+        usual = (less.usual_own[n], less.usual_popularity[n], less.usual_history[n]) if less else ()
+        own, popularity, other = map(float, usual or (0.0, 0.0, 0.0))
         if inside.told:
-            out.append(Reason("own", float(inside.own[item])))
-            out.append(Reason("popularity", float(inside.popularity[item])))
+            out.append(Reason("own", float(inside.own[item]) - own))
+            out.append(Reason("popularity", float(inside.popularity[item]) - popularity))
         else:
-            out.append(Reason("other", score - sum(r.part for r in out)))
+            rest = score - float(part.sum()) - float(told.sum())
+            out.append(Reason("other", rest - other))
         return out
 
     def compared(
@@ -78,32 +87,39 @@ class Reasons:
         out += [_less(r, 2 * r.part) for r in theirs.values()]
         return _sorted([r for r in out if r.part != 0.0])
 
-    def _value(self, user: int, v: int, part: float, effect: float) -> Reason:
-        labels, data = self._labels, self._labels.data
-        attribute, relation = labels.value_attribute[v], labels.value_relation[v]
-        count, usual = self._counted(user, v, effect)
-        return Reason(
-            "value",
-            part,
-            data.entities[attribute],
-            data.entities.name(attribute),
-            data.relations[relation],
-            data.relations.name(relation),
-            count,
-            usual,
-        )
+    def _values(
+        self, user: int, values: NDArray[np.int32], part: Doubles, effect: Doubles
+    ) -> list[Reason]:
+        counts = self._counts(user)
+        held: list[int | None] = [None] * len(values)
+        usual: list[float | None] = [None] * len(values)
+        if counts is not None:
+            (having, total), inside = counts, self._solver.inside
+            expected = total * inside.share[values]
+            carry = inside.unit[values] * (having[values] - expected) / max(total, 1) ** 0.5
+            carried = (carry * effect > 0) & (np.abs(carry) >= np.abs(effect) / 2)
+            for at in np.flatnonzero(carried).tolist():
+                held[at], usual[at] = int(having[values[at]]), float(expected[at])
+        about = map(self._names.__getitem__, values.tolist())
+        rows = zip(part.tolist(), about, held, usual, strict=True)
+        return [Reason("value", x, *names, count, few) for x, names, count, few in rows]
 
-    def _counted(self, user: int, v: int, effect: float) -> tuple[int | None, float | None]:
-        """How many of the user's items have a value, where counts carry half of its effect."""
-        inside = self._solver.inside
+    @cached_property
+    def _names(self) -> list[tuple[str, str, str, str]]:
+        """Of every value: id and name of its attribute, then of its relation."""
+        labels, data = self._labels, self._labels.data
+        pairs = zip(labels.value_attribute.tolist(), labels.value_relation.tolist(), strict=True)
+        e, r = data.entities, data.relations
+        return [(e.ids[a], e.names[a], r.ids[x], r.names[x]) for a, x in pairs]
+
+    def _counts(self, user: int) -> tuple[NDArray[np.int64], int] | None:
+        """(V,) items of the user that have each value, and all of them; None where untold."""
+        inside, subject = self._solver.inside, self._solver.subject
         if not inside.told:
-            return None, None
+            return None
         history = inside.history[inside.history_at[user] : inside.history_at[user + 1]]
-        count = int(np.isin(history, self._solver.holders.row(v)).sum())
-        usual = len(history) * float(inside.share[v])
-        part = inside.unit[v] * (count - usual) / np.sqrt(max(len(history), 1))
-        carried = part * effect > 0 and abs(part) >= abs(effect) / 2
-        return (count, usual) if carried else (None, None)
+        values = subject.of_item.take(history).indices
+        return np.bincount(values, minlength=len(subject.vocabulary)), len(history)
 
     def _history(self, user: int, item: int) -> tuple[NDArray[np.int32], Doubles]:
         inside = self._solver.inside

@@ -64,17 +64,26 @@ class Solver:
         total = np.bincount(
             of_item.indices, np.repeat(subject.scale, of_item.counts), minlength=n_values
         )
-        total = np.asarray(total, np.float64)
-        self.things = Things(of_item.indptr, of_item.indices, subject.scale, total)
+        self.things = Things(
+            of_item.indptr, of_item.indices, subject.scale, total.astype(np.float64)
+        )
         self.relation = np.ascontiguousarray(subject.relation, np.int32)
         self.support = subject.support
         self.holders = of_item.transpose(n_values)
         self._several = _several(subject)
+        self._kept: tuple[object, Values] | None = None
         self.computed = [r for r, name in enumerate(data.relations.names) if _looks(name)]
         """Relations that look computed from what people did."""
 
     def values(self, asked: Options) -> Values:
-        """The values as the engine takes them, with locks."""
+        """The values as the engine takes them, with locks; the last ones are kept."""
+        key = asked.lock, asked.unlock
+        kept = self._kept
+        if kept is None or kept[0] != key:
+            self._kept = kept = key, self._values(asked)
+        return kept[1]
+
+    def _values(self, asked: Options) -> Values:
         s = self.subject
         locked = locked_values(self._data, s.facts, asked.lock)
         for r in self.kept_as_they_are(asked):

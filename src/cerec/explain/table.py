@@ -53,6 +53,11 @@ _KINDS = {
 }
 
 
+_GAINED = w.choice("gained_code", w.GAINED).alias("gained")
+_CLAUSE = pl.concat_str(w.choice("joint", w.JOINT), w.choice("change", w.CHANGE))
+_IT = pl.when(pl.col("value2").is_null()).then(pl.lit("it")).otherwise(pl.col("value")).alias("it")
+
+
 class Tabulator:
     """Makes tables of the answers about one subject."""
 
@@ -73,6 +78,15 @@ class Tabulator:
         status = {"model": "verified", "none": "not_found"}.get(subject.source, subject.source)
         fixed = ["not_found", "no_attributes", "not_found", "not_recommended"]
         self._status = _strings([status, *fixed])
+        source = pl.lit(w.SOURCE[subject.source])
+        self._sentence = pl.concat_str(
+            w.choice("opening", w.OPENING),
+            w.choice("why", w.WHY),
+            w.choice("counts", w.COUNTS),
+            pl.lit("."),
+            w.choice("outcome", w.OUTCOME),
+            pl.when("found").then(source).otherwise(pl.lit("")),
+        )
 
     def table(self, solved: Solved) -> pl.DataFrame:
         """One row per answer, with the columns of `SCHEMA`."""
@@ -109,7 +123,6 @@ class Tabulator:
         a, e = solved.answers, solved.evidence
         value = np.where((e.main == VALUE)[:, None], e.named, -1)
         item = np.where((e.main == HISTORY)[:, None], e.named, -1)
-        it = pl.when(pl.Series(value[:, 1]) < 0).then(pl.lit("it")).otherwise(pl.col("value"))
         frame = pl.DataFrame(
             {
                 "opening": p.opening,
@@ -136,18 +149,8 @@ class Tabulator:
                 "changes": self._clauses(solved, p),
                 "found": a.status == 0,
             }
-        ).with_columns(it=it)
-        source = pl.lit(w.SOURCE[self._labels.subject.source])
-        return frame.select(
-            pl.concat_str(
-                w.choice("opening", w.OPENING),
-                w.choice("why", w.WHY),
-                w.choice("counts", w.COUNTS),
-                pl.lit("."),
-                w.choice("outcome", w.OUTCOME),
-                pl.when("found").then(source).otherwise(pl.lit("")),
-            )
-        ).to_series()
+        ).with_columns(_IT)
+        return frame.select(self._sentence).to_series()
 
     def _clauses(self, solved: Solved, p: Phrases) -> pl.Series:
         """The changes of each row as words; null where there are none."""
@@ -166,10 +169,8 @@ class Tabulator:
                 "gained_usual": _tenths(e.change_usual[told]),
                 "more": p.more[told],
             }
-        ).with_columns(gained=w.choice("gained_code", w.GAINED))
-        words = frame.select(
-            pl.concat_str(w.choice("joint", w.JOINT), w.choice("change", w.CHANGE))
-        )
+        ).with_columns(_GAINED)
+        words = frame.select(_CLAUSE)
         row = np.repeat(np.arange(len(a)), a.size)[told]
         return _joined(row, words.to_series(), len(a))
 

@@ -40,7 +40,8 @@ class Tables:
         every = np.unique(users)
         subject = self._asker.subject
         per_user = 8 * (len(subject.of_item) + len(subject.vocabulary) + 1)
-        size = max(1, _BLOCK_BYTES // per_user)
+        share = -(-len(every) // (2 * kernel_threads()))  # so that all threads have work
+        size = max(1, min(_BLOCK_BYTES // per_user, share))
         blocks = [every[n : n + size] for n in range(0, len(every), size)]
         threads = min(kernel_threads(), len(blocks))
         work = self._compiled(asked) if self._columnar(asked) else self._one_by_one(asked)

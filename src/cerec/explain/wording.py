@@ -81,11 +81,11 @@ SOURCE = {
 }
 """What is said of an answer, by where its effects come from."""
 CARRY = (
-    " Its attributes do not speak for it, and no change of them alone would take it out.",
-    " Its attributes carry {share} of its lead over the average item, and no change of them alone "
+    " Its attributes do not speak for it, and no allowed change of them alone would take it out.",
+    " Its attributes carry {share} of its lead over the average item, and no allowed change of "
+    "them alone would take it out.",
+    " Its attributes carry its lead over the average item, but no allowed change of them alone "
     "would take it out.",
-    " Its attributes carry its lead over the average item, but no change of them alone would take "
-    "it out.",
 )
 WITHOUT_ITEMS = " Without {items} in your history, it would be at rank {after}."
 WITH_ITEMS = " With {items} in your history as well, it would be at rank {after}."

@@ -9,7 +9,8 @@ import numpy as np
 
 from cerec.recommend.rank import Ints, Longs, lean
 
-_MOST = 4096  # holders of a value that are looked at
+_MOST = 1024  # holders of a value that are looked at
+_COMPARED = 32  # items with all that is gained, of which the most similar one is taken
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 
@@ -17,8 +18,8 @@ class Described(NamedTuple):
     """`real` by row, the others by change."""
 
     real: Ints
-    """An item that has all that is gained, of those the one that shares most values with the item,
-    of those the first; -1: none is known."""
+    """An item that has all that is gained: of the first ones that do the one that shares most
+    values with the item; -1: none is known."""
     values_before: Ints
     """Values that the item has in the relation of the change."""
     lost: Ints
@@ -63,7 +64,7 @@ def _has_all(start, end, gained, at, of_item, j):  # type: ignore[no-untyped-def
 def _real(item, start, end, gained, at, of_item, holder_at, holder, mark, stamp):  # type: ignore[no-untyped-def]
     """The item for the changes `start` to `end`; own values bear `stamp` in `mark`."""
     rarest = _rarest(start, end, gained, holder_at)
-    best, best_shared = -1, -1
+    best, best_shared, left = -1, -1, _COMPARED
     if rarest < 0:
         return best
     first, last = holder_at[rarest], holder_at[rarest + 1]
@@ -71,6 +72,9 @@ def _real(item, start, end, gained, at, of_item, holder_at, holder, mark, stamp)
         j = holder[p]
         if j == item or not _has_all(start, end, gained, at, of_item, j):
             continue
+        if left == 0:
+            break
+        left -= 1
         shared = 0
         for q in range(at[j], at[j + 1]):
             shared += 1 if mark[of_item[q]] == stamp else 0

@@ -84,6 +84,10 @@ def _direct(inside: Inside, h: int, item: int) -> float:
     """What the item h of a history says for the item."""
     low, high = inside.pair_at[h], inside.pair_at[h + 1]
     end = high
+    for at in (low + item, low + item - 1):  # where it stands if nothing, or h alone, is left out
+        if low <= at < high and inside.pair[at] == item:
+            return float(inside.strength[at])
+    high = min(high, low + item)
     while low < high:
         middle = (low + high) // 2
         if inside.pair[middle] < item:
