@@ -128,7 +128,7 @@ class Histories:
 
     def _person(self, user: int) -> Person:
         history, weight = self._people.history(user)
-        scores = self._people.scores(history, weight[:, None])[0]
+        scores = self._people.now(user)
         seen = np.zeros(len(scores), bool)
         seen[history] = True
         if self._known is not None:
@@ -233,20 +233,20 @@ def _answer(
     top: Positions,
     verdict: Verdict,
 ) -> HistoryAnswer:
-    now = verdict.top[: judge.k]
+    now, before = verdict.top[: judge.k].tolist(), top.tolist()
     if judge.rows is None:
-        items = judge.person.history[chosen]
-        changed = now[(now >= 0) & ~np.isin(now, top)]
+        items = judge.person.history[chosen].tolist()
+        changed = [i for i in now if i >= 0 and i not in before]
     else:
-        items = judge.rows[chosen]
-        changed = top[(top >= 0) & ~np.isin(top, now) & ~np.isin(top, items)][::-1]
+        items = judge.rows[chosen].tolist()
+        changed = [i for i in before[::-1] if i >= 0 and i not in now and i not in items]
     return HistoryAnswer(
-        tuple(sorted(int(i) for i in items)),
+        tuple(sorted(items)),
         rank,
         verdict.rank,
         verdict.score,
         verdict.score + verdict.lead if np.isfinite(verdict.lead) else float("nan"),
-        int(changed[0]) if len(changed) else -1,
+        changed[0] if changed else -1,
         certificate,
         True,
     )

@@ -27,6 +27,10 @@ class People(Protocol):
         """A user's items in order, and their weights."""
         ...
 
+    def now(self, user: int) -> Doubles:
+        """(I,) the scores with the history as it is."""
+        ...
+
     def scores(self, history: NDArray[np.integer[Any]], weights: Doubles) -> Doubles:
         """(B, I) of items (H,) and, for each of B people, their weights (H, B), 0: not there."""
         ...
@@ -46,6 +50,14 @@ class AskedPeople:
         """A user's items in order, each of weight one."""
         rows = np.asarray(self._histories.row(user))
         return rows, np.ones(len(rows))
+
+    def now(self, user: int) -> Doubles:
+        """(I,) by the history: what a recommender has stored of a user may differ."""
+        return self.scores(*self._whole(user))[0]
+
+    def _whole(self, user: int) -> tuple[NDArray[np.integer[Any]], Doubles]:
+        rows, weight = self.history(user)
+        return rows, weight[:, None]
 
     def scores(self, history: NDArray[np.integer[Any]], weights: Doubles) -> Doubles:
         """(B, I) scores of the histories."""

@@ -249,4 +249,5 @@ def _search(n, k, case, base, gain, best, far, tol, budget, chosen, maybe, tell)
             _note(picked, n, maybe, tell)
         elif not exact[0] + far < -tol:
             tell[WIDE] = 1
+            return -1
     return 0

@@ -23,10 +23,11 @@ class Budget:
 
     most: int = 64
     """Items of a set that is searched for; longer ones are only found by asking."""
-    work: int = 4_000_000
+    work: int = 1_000_000
     """Comparisons of the exact search for one answer, some milliseconds."""
-    rivals: tuple[int, ...] = (160, 640)
-    """Items looked at one by one; more are taken where these do not prove enough."""
+    rounds: tuple[tuple[int, int], ...] = ((160, 6), (640, 16), (4000, 32))
+    """Rivals looked at one by one, and sizes of sets bounded; the next round is for answers that
+    the one before does not prove."""
     entries: int = 6_000_000
     """History items times rivals at the most."""
     asked: int = 4000
@@ -76,14 +77,13 @@ class Proposer:
         lean = self.parts.lean(person.history, person.weight)
         out: list[Proposal] = [Proposal((), False)] * len(items)
         left = np.arange(len(items))
-        for rivals in (*self.budget.rivals, len(person.scores)):
+        for turn, (rivals, sizes) in enumerate(self.budget.rounds):
             width = min(max(rivals, 4 * k), len(person.scores))
-            if rivals > self.budget.rivals[0] and width * len(person.history) > self.budget.entries:
+            if turn > 0 and width * len(person.history) > self.budget.entries:
                 break
             columns = person.best(width)
-            wide = self._away(person, lean, columns, items[left], k, out, left)
-            left = left[wide & (len(columns) == width)]
-            if len(left) == 0:
+            left = left[self._away(person, lean, columns, sizes, items[left], k, out, left)]
+            if len(left) == 0 or (len(columns) < width and sizes >= len(person.history)):
                 break
         return out
 
@@ -92,6 +92,7 @@ class Proposer:
         person: Person,
         lean: Doubles,
         columns: Positions,
+        sizes: int,
         items: Rows,
         k: int,
         out: list[Proposal],
@@ -103,7 +104,7 @@ class Proposer:
         p = self.parts.parts(history, weight, columns, lean, history, weight)
         outside = ~person.seen & ~np.isnan(person.scores)
         outside[columns] = False
-        middle, half, spread, far = self.parts.bounds(p, person.scores, lean, outside, b.most)
+        middle, half, spread, far = self.parts.bounds(p, person.scores, lean, outside, sizes)
         where = np.full(len(person.scores), -1)
         where[columns] = np.arange(len(columns))
         most = max(1, min(b.most, len(history)))
@@ -127,7 +128,7 @@ class Proposer:
         """
         b = self.budget
         lean = self.parts.lean(person.history, person.weight)
-        columns = person.best(max(b.rivals[0], 4 * k))
+        columns = person.best(max(b.rounds[0][0], 4 * k))
         columns = np.append(columns[columns != item], item)
         tol = self._tol(person.scores[columns])
         score, target = person.scores[columns], len(columns) - 1

@@ -42,14 +42,16 @@ def smallest(case, bounds, k, most, work, chosen, maybe, tell):  # type: ignore[
         chosen[0] = best
         tell[SIZE] = 1
         return
+    if tell[WIDE]:
+        tell[PROVEN] = 0
     most = min(most, n_history)
     size = _by_margin(case, bounds, k, most, chosen)
     size = _by_rival(case, bounds, k, most, size, chosen)
     budget = np.array([work])
-    last = size - 1 if size > 0 else n_history
+    last = (size - 1 if size > 0 else n_history) if tell[PROVEN] else 0
     for n in range(2, last + 1):
-        if n >= len(bounds.middle) or budget[0] < 0:
-            tell[PROVEN] = 0
+        if n >= len(bounds.middle):
+            tell[WIDE] = 1
             break
         found = _of_size(n, case, bounds, k, budget, chosen, maybe, tell)
         if found == 1:
