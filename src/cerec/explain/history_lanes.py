@@ -4,7 +4,8 @@ Lanes are the histories: one list of items, and for every lane the weights, 0 wh
 item. What costs is to find out which values and items a number belongs to, and the lanes share it.
 All sums keep the model's order, and adding 0 changes nothing, so a test can ask for equal bits.
 
-H: items of all lanes together, B: lanes, done by eight, I: items, V: values, d: width of the factors.
+H: items of all lanes together, B: lanes, done by eight, I: items, V: values,
+d: width of the factors.
 """
 
 from __future__ import annotations

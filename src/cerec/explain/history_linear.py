@@ -31,7 +31,7 @@ class Budget:
     entries: int = 6_000_000
     """History items times rivals at the most."""
     asked: int = 4000
-    """Histories that a brought recommender is asked to score for one answer."""
+    """Histories that the recommender is asked to score for one answer, where asking is the way."""
     maybes: int = 16
     """Sets on the brink that are left to the model to judge."""
 
@@ -74,8 +74,10 @@ class Proposer:
 
     def away(self, person: Person, items: Rows, k: int) -> list[Proposal]:
         """For every listed item: sets of positions in the history, to be taken away."""
-        lean = self.parts.lean(person.history, person.weight)
         out: list[Proposal] = [Proposal((), False)] * len(items)
+        if self.too_long(person):
+            return out
+        lean = self.parts.lean(person.history, person.weight)
         left = np.arange(len(items))
         for turn, (rivals, sizes) in enumerate(self.budget.rounds):
             width = min(max(rivals, 4 * k), len(person.scores))
@@ -121,6 +123,24 @@ class Proposer:
             sets = sorted((*sure, *open_), key=len)
             out[place] = Proposal(tuple(sets), bool(tell[n, PROVEN]), bool(tell[n, NONE]))
         return tell[:, WIDE] == 1
+
+    def too_long(self, person: Person) -> bool:
+        """Whether the history is too long to be searched."""
+        n = len(person.history)
+        width = n if self.parts.target.shape[1] else 0
+        return n * max(width, self.budget.rounds[0][0]) > 4 * self.budget.entries
+
+    def order(self, person: Person, item: int, k: int) -> Positions:
+        """Positions in the history by how much they do for an item against the next after k."""
+        lean = self.parts.lean(person.history, person.weight)
+        columns = person.best(k + 1)
+        rows = np.array([item, columns[-1]])
+        known = person.history, person.weight
+        p = self.parts.parts(*known, rows, lean, *known, crossed=False)
+        part = p.direct + p.shared / np.sqrt(max(p.total, 1e-9))
+        if len(p.error):
+            part += p.error[:, None] * p.through
+        return np.argsort(part[:, 1] - part[:, 0], kind="stable")
 
     def up(self, person: Person, item: int, k: int, rows: Rows) -> Proposal:
         """Sets of positions in `rows` that may bring an item into the list, to be taken up;

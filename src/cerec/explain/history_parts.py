@@ -78,10 +78,18 @@ class PartsOf:
         return out
 
     def parts(
-        self, taken: Rows, weights: Doubles, rows: Rows, lean: Doubles, of: Rows, weight: Doubles
+        self,
+        taken: Rows,
+        weights: Doubles,
+        rows: Rows,
+        lean: Doubles,
+        of: Rows,
+        weight: Doubles,
+        *,
+        crossed: bool = True,
     ) -> Parts:
         """Of the items `taken`, with their weights, in the scores of `rows`, for a user with the
-        history `of`, its weights and its `lean` in all items.
+        history `of`, its weights and its `lean` in all items; `cross` only where asked for.
         """
         a = self.arrays
         direct = np.zeros((len(taken), len(rows)))
@@ -97,19 +105,24 @@ class PartsOf:
             none = np.zeros((0, 0))
             return Parts(lean[rows], direct, shared, none, weights, total, none, np.zeros(0), none)
         mine = a.item_vector[of]
-        inverse = np.linalg.inv(self.gram + mine.T @ (mine * weight[:, None]))
+        system = self.gram + mine.T @ (mine * weight[:, None])
+        inverse = np.asarray(np.linalg.inv(system), np.float64)
         user = inverse @ (mine.T @ weight)
         half = np.sqrt(weights)
         moved = a.item_vector[taken] * half[:, None]
         pulled = moved @ inverse
-        through, cross = pulled @ self.target[rows].T, pulled @ moved.T
+        through = pulled @ self.target[rows].T
+        cross = pulled @ moved.T if crossed else np.zeros((0, 0))
         error = half * (1.0 - a.item_vector[taken] @ user)
         return Parts(lean[rows], direct, shared, through, weights, total, cross, error, inverse)
 
     def bounds(
         self, parts: Parts, scores: Doubles, lean: Doubles, outside: NDArray[np.bool_], sizes: int
     ) -> tuple[Doubles, Doubles, Doubles, Doubles]:
-        """Middle, half, spread and far of `history_kernels.Bounds`; `outside` has no column; up to so many sizes."""
+        """Middle, half, spread and far of `history_kernels.Bounds`, for up to so many sizes.
+
+        `outside`: items that have no column.
+        """
         n_sizes = 1 + min(sizes, len(parts.weight))
         if len(parts.error):
             afford = int(_CROSSED / (4.0 * len(parts.error) ** 2))
