@@ -302,6 +302,14 @@ def test_long_histories_end_in_time(entries):
     assert (answer.certificate == "minimum") == (entries > 1000)
 
 
+def test_sets_are_no_longer_than_allowed_unless_found_by_asking():
+    base = np.array([0.0] * 6 + [5.0, 1.0, 0.0])
+    model = by_hand(np.zeros((9, 9)), base, list(range(6)))
+    answer = Histories(model, budget=Budget(most=2)).why(0, 6, k=1)
+    assert answer is not None
+    assert answer.certificate == "open"  # larger sets were not looked at one by one
+
+
 @pytest.mark.parametrize("factors", [False, True])
 def test_lanes_score_to_the_bit_as_the_model(factors):
     model, rng = world(4, factors=factors), np.random.default_rng(0)

@@ -52,7 +52,7 @@ class HistoryAnswer:
     """The score of the k-th other item: the last that is listed, or, where the item itself is, the
     first that is not. nan where there is none."""
     replacement: int
-    """The best item that came into the list; where the item itself did, the one that went; or -1."""
+    """The best item that came into the list; where the item did, the one that went; or -1."""
     certificate: Certificate
     verified: bool
 

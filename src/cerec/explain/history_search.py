@@ -48,7 +48,9 @@ def smallest(case, bounds, k, most, work, chosen, maybe, tell):  # type: ignore[
     size = _by_margin(case, bounds, k, most, chosen)
     size = _by_rival(case, bounds, k, most, size, chosen)
     budget = np.array([work])
-    last = (size - 1 if size > 0 else n_history) if tell[PROVEN] else 0
+    last = (size - 1 if size > 0 else most) if tell[PROVEN] else 0
+    if size == 0 and most < n_history:
+        tell[PROVEN] = 0
     for n in range(2, last + 1):
         if n >= len(bounds.middle):
             tell[WIDE] = 1
