@@ -7,8 +7,8 @@ recommender's own doubles; only the effects know of B.
 
 *Missing.* A score that is nan (or -inf) may not be listed. It says nothing of taste: often it is
 what the user has already. So it is left out of the fit, not taken for a low score. Coordinates p_u
-are found by filling the gaps with B p_u and projecting anew, from the user's mean, a fixed number of
-times. Items that nobody may be shown have no part in the fit.
+are found by filling the gaps with B p_u and projecting anew, from the user's mean, in a few
+rounds. Items that nobody may be shown have no part in the fit.
 """
 
 from __future__ import annotations
@@ -178,17 +178,19 @@ def fitted(
 def low_rank(scores: Doubles, rank: int) -> Doubles:
     """(I, rank) orthonormal columns that hold most of the scores around each user's mean.
 
-    By a random projection and rounds of powers; gaps are filled after each by what is held.
+    By a random projection and rounds of powers; gaps are filled after each by what the first
+    columns hold, fewer than an eighth of the users: more would say of gaps whatever they hold.
     """
     gap = np.isnan(scores)
     holes = bool(gap.any())
     c = _around_mean(scores, gap)
     width = min(rank + 16, *c.shape)
     side = generator(0, "fitted/low rank").normal(size=(c.shape[1], width))
-    for _ in range(8 if holes else 4):
+    few = max(1, min(rank, min(c.shape) // 8))
+    for _ in range(12 if holes else 4):
         side = np.linalg.qr(c.T @ np.linalg.qr(c @ side)[0])[0]  # (I, width)
         if holes:
-            held = (c @ side[:, :rank]) @ side[:, :rank].T
+            held = (c @ side[:, :few]) @ side[:, :few].T
             c = _around_mean(scores - held, gap)
             c += held
     right = np.linalg.svd(c @ side, full_matrices=False)[2]
