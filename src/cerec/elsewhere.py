@@ -9,6 +9,7 @@ from cerec.config import RunConfig
 from cerec.data.dataset import Dataset
 from cerec.data.split import Split, SplitConfig, split
 from cerec.errors import ConfigError
+from cerec.explain.flips import flip_test
 from cerec.graph.ckg import Ckg
 from cerec.graph.facts import Facts
 from cerec.measure import final_figures
@@ -68,7 +69,8 @@ def explainer(
     parts = _parts(data)
     facts, graph = Facts.build(data), Ckg.build(data, parts.train)
     scorer = _scorer(data, facts, user_factors, item_factors, model, score, seed)
-    agent = WalkAgent(config.agent, config.encoder, graph, facts, seed=seed)
+    flip = flip_test(facts, config.agent.list_length, scorer)
+    agent = WalkAgent(config.agent, config.encoder, graph, facts, seed=seed, flip=flip)
     lists = lists_of(scorer, parts.train, config.agent.list_length)
     context = Context(parts.train, facts, scorer.user, scorer.item, lists, scorer.effect)
     history = []
