@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from cerec.errors import ConfigError
+from cerec.threads import cores
 
 T = TypeVar("T")
-
-
-def _cores() -> int:
-    return max(1, len(os.sched_getaffinity(0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +36,7 @@ class Limits:
     """Seconds one explanation may search."""
     seconds: float = 10.0
     """Seconds until a request is answered with 503, waiting included."""
-    workers: int = field(default_factory=_cores)
+    workers: int = field(default_factory=cores)
     """Threads that answer."""
     waiting: int = 128
     """Requests that may wait for a thread; more are answered with 429."""
