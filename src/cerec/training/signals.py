@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.agent.config import AgentConfig
 from cerec.errors import ConfigError, check_fields
+from cerec.graph.facts import Facts
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler
+from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.negatives import DNS, Mixture, Uniform, Walk
-from cerec.recommend.swaps import RandomSwaps
+from cerec.recommend.swaps import RandomSwaps, can_swap
 
 
 class Policy(Protocol):
@@ -96,3 +99,25 @@ def signals(
     if config.counterfactuals == "literal":
         return walked, None
     return Mixture([(config.share, walked), (1.0 - config.share, ordinary)]), None
+
+
+def signals_in_force(
+    asked: SignalConfig, model: RecommenderConfig, agent: AgentConfig, facts: Facts
+) -> SignalConfig:
+    """The signals a training learns from: those asked for, without counterfactuals that do nothing.
+
+    So a training whose counterfactuals do nothing is that without any.
+    """
+    idle = asked.counterfactuals == "imagined" and not imaginable(asked, model, agent, facts)
+    if idle or model.model == "climf-original":
+        return replace(asked, counterfactuals="none")
+    return asked
+
+
+def imaginable(
+    asked: SignalConfig, model: RecommenderConfig, agent: AgentConfig, facts: Facts
+) -> bool:
+    """Whether imagined items do anything: vectors hold values, and walks find some to exchange."""
+    if model.vectors == "id" or facts.n_values == 0:
+        return False
+    return can_swap(facts, asked.swap_steps if asked.chooser == "random" else agent.depth)
