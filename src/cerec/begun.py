@@ -14,16 +14,10 @@ from typing import Any
 from cerec.config import differences
 from cerec.data.load import READERS
 from cerec.errors import RunError
-from cerec.files import read_json, write_json
+from cerec.files import locked, read_json, write_json
 from cerec.runfolder import FILES, read_facts
 from cerec.training.board import drop_events
 from cerec.training.checkpoint import damaged, drop_checkpoint, find_checkpoint
-
-try:
-    import fcntl
-except ImportError:  # Windows has none
-    fcntl = None  # type: ignore[assignment]
-
 
 NUMBERLESS = ("train.checkpoint_seconds", "train.tensorboard")
 """Settings that change no number: a training may go on with others."""
@@ -38,20 +32,15 @@ def held(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"{folder}: cannot be made: {error.strerror}") from None
-    if fcntl is None:
+    if os.name == "nt":  # Windows opens no folders
         yield
         return
     opened = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(opened)
-        raise RunError(
-            f"{folder}: another training is at work in it; wait for it, or choose another --out"
-        ) from None
-    except OSError:
-        pass  # a file system without locks
-    try:
+        if not locked(opened):
+            raise RunError(
+                f"{folder}: another training is at work in it; wait for it, or choose another --out"
+            )
         yield
     finally:
         os.close(opened)
