@@ -35,6 +35,7 @@ from cerec.runfolder import (
     kept_beside,
     read_facts,
     read_split,
+    refuse_other_data,
     scorer_arrays,
     scorer_from,
     split_arrays,
@@ -273,6 +274,7 @@ def open_run(folder: str | Path) -> Run:
     if not (path / "config.toml").exists():
         raise RunError(f"{path / 'config.toml'}: no such file; the run folder is damaged")
     data = read_dataset(path)
+    refuse_other_data(path, facts, data)
     return Run(
         data,
         read_split(path / "split.safetensors", len(data.users), len(data.items)),

@@ -22,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from cerec import __version__
+from cerec.data.dataset import Dataset
 from cerec.data.split import Split
 from cerec.errors import RunError
 from cerec.files import read_arrays, read_json, write_arrays
@@ -128,6 +129,16 @@ def read_facts(folder: Path) -> dict[str, Any]:
     return facts
 
 
+def refuse_other_data(folder: Path, facts: Mapping[str, Any], data: Dataset) -> None:
+    """Refuse data in a run folder that are not those of its `run.json`."""
+    if facts["data"].get("fingerprint") != data.fingerprint:
+        raise RunError(
+            f"{folder}: its data are not those that run.json was written for (fingerprint "
+            f"{data.fingerprint[:8]}, expected {str(facts['data'].get('fingerprint'))[:8]}); "
+            "restore a copy of the folder, or train again"
+        )
+
+
 def kept_beside(folder: Path, begun: object) -> list[str]:
     """What stays in a folder when a run is saved there: all that is not of another run.
 
@@ -148,6 +159,7 @@ __all__ = [
     "read_arrays",
     "read_facts",
     "read_split",
+    "refuse_other_data",
     "scorer_arrays",
     "scorer_from",
     "split_arrays",
