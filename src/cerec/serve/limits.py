@@ -20,6 +20,10 @@ class Limits:
 
     body: int = 256 * 1024
     """Bytes of a request's body."""
+    head: int = 32 * 1024
+    """Bytes of a request's first line and headers, to within a read of 4 KiB."""
+    headers: int = 100
+    """Headers of a request."""
     k: int = 200
     """Length of a list."""
     results: int = 100
