@@ -164,7 +164,8 @@ _PARTS = {
 
 def _cerec(title: str, fixed: Mapping[str, Any]) -> Contender:
     """Co-training as `cerec train` does it; settings are `part.name`, a bare name is one of the
-    recommender's."""
+    recommender's.
+    """
 
     def fit(task: Task) -> Fitted:
         tables: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
