@@ -21,16 +21,16 @@ setup: $(VENV)/.base
 $(VENV)/.base: pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (a minute or two, once) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) -e ".[serve,plots]"
+	@$(PIP) -e ".[agent,bench,serve]"
 	@touch $@
 $(VENV)/.test: $(VENV)/.base
-	@$(PIP) -e ".[serve,plots,test]"
+	@$(PIP) -e ".[agent,bench,serve,test]"
 	@touch $@
 $(VENV)/.dev: $(VENV)/.test
-	@$(PIP) -e ".[serve,plots,test,dev]"
+	@$(PIP) -e ".[agent,bench,serve,test,dev]"
 	@touch $@
 $(VENV)/.browser: $(VENV)/.test
-	@$(PIP) -e ".[serve,plots,test,browser]"
+	@$(PIP) -e ".[agent,bench,serve,test,browser]"
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
 	@touch $@
 
@@ -38,14 +38,14 @@ demo: $(VENV)/.base
 	@$(BIN)/cerec demo
 
 reproduce: $(VENV)/.base
-	@$(BIN)/cerec reproduce all --quick
+	@$(BIN)/cerec bench reproduce all --quick
 
 pages: $(VENV)/.base
 	@$(BIN)/python experiments/helps.py --data . --table
 	@$(BIN)/python experiments/recommendation.py --page
 	@$(BIN)/python experiments/consistency.py . --sets demo ml-1m amazon-beauty yelp2018-partial --render
 	@$(BIN)/python experiments/quoted.py
-	@$(BIN)/cerec reproduce table1,depth,reward,cases,ablations,flips --render-only --out docs/results
+	@$(BIN)/cerec bench reproduce table1,depth,reward,cases,ablations,flips --render-only --out docs/results
 
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest -m "not slow and not data and not browser" -n auto

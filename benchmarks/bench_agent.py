@@ -16,15 +16,14 @@ import time
 import numpy as np
 
 from cerec.agent.agent import WalkAgent
-from cerec.agent.config import AgentConfig
+from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset, Interactions, Triples
+from cerec.data.facts import Facts
 from cerec.data.ids import IdTable
-from cerec.graph.ckg import Ckg
-from cerec.graph.encoders import EncoderConfig
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
 from cerec.recommend.base import Context
 from cerec.recommend.topk import top_k_all
+from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.threads import set_threads
 
 USERS, ITEMS, PAIRS, ENTITIES, RELATIONS, TRIPLES = 70_679, 24_915, 847_733, 88_572, 39, 2_557_746

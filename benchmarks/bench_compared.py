@@ -25,15 +25,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from cerec.data.ckg import Ckg
+from cerec.data.facts import Facts
 from cerec.data.load import load
 from cerec.data.split import split
-from cerec.data.synthetic import WorldConfig, make_world
-from cerec.graph.ckg import Ckg
-from cerec.graph.facts import Facts
-from cerec.recommend.compared.kgat_graph import Edges
-from cerec.recommend.compared.registry import Material, system
+from cerec.data.synthetic.generate import WorldConfig, make_world
+from cerec.recommend.base import Material
 from cerec.recommend.negatives import Uniform
 from cerec.threads import set_threads
+from cerec_bench.systems.kgat_graph import Edges
+from cerec_bench.systems.registry import system
 
 BATCH, KG_BATCH, DIM = 1024, 2048, 64
 

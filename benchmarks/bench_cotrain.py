@@ -22,19 +22,18 @@ from bench_agent import RELEASED, amazon_book
 
 import cerec
 from cerec.agent.agent import WalkAgent
-from cerec.agent.config import AgentConfig
+from cerec.agent.loop import Row, Trainer
+from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset, Interactions, Triples
+from cerec.data.facts import Facts
 from cerec.data.ids import IdTable
+from cerec.data.ragged import Ragged
 from cerec.data.split import split
-from cerec.graph.ckg import Ckg
-from cerec.graph.encoders import EncoderConfig
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
-from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.models import build
+from cerec.settings.agent import AgentConfig, EncoderConfig
+from cerec.settings.recommender import RecommenderConfig
+from cerec.settings.train import SignalConfig, TrainConfig
 from cerec.threads import set_threads
-from cerec.training.loop import Row, TrainConfig, Trainer
-from cerec.training.signals import SignalConfig
 
 BATCH = 8192
 

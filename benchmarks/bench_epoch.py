@@ -18,13 +18,13 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.recommend.bpr import PairFactorisation
-from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.negatives import DNS, Uniform
 from cerec.recommend.swaps import RandomSwaps
-from cerec.training.signals import SignalConfig
+from cerec.settings.recommender import RecommenderConfig
+from cerec.settings.train import SignalConfig
 
 SHAPES = {  # users, items, pairs, values, facts
     "ml-1m": (6_039, 3_171, 600_000, 7_510, 75_000),

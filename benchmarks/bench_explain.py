@@ -21,10 +21,10 @@ import numpy as np
 from exhaustive import agrees, smallest_over_all
 
 import cerec
+from cerec.data.facts import Facts
 from cerec.data.split import split
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation
-from cerec.graph.facts import Facts
 from cerec.recommend.adapters import scorer_from_factors
 from cerec.recommend.lines import ials
 from cerec.threads import set_threads

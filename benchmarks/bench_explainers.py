@@ -19,12 +19,12 @@ import torch.nn.functional as F
 from scipy.optimize import minimize
 from torch import Tensor
 
-from cerec.data.synthetic import WorldConfig, make_world
-from cerec.ragged import Ragged
-from cerec.recommend.compared.cadsi_routing import Edges, route
-from cerec.recommend.compared.neuacf_similarity import path_sim
+from cerec.data.ragged import Ragged
+from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.recommend.foldin import solve
 from cerec.threads import set_threads
+from cerec_bench.systems.cadsi_routing import Edges, route
+from cerec_bench.systems.neuacf_similarity import path_sim
 
 INTENTS, DIM = 4, 64
 

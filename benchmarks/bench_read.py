@@ -82,10 +82,10 @@ def ranks(ids: dict[int, str], numbers: np.ndarray) -> np.ndarray:
 
 
 def ours(folder: Path) -> Graph:
+    from cerec.data.ckg import Ckg
     from cerec.data.dataset import TRAIN
     from cerec.data.load import load
-    from cerec.graph.ckg import Ckg
-    from cerec.ragged import Ragged
+    from cerec.data.ragged import Ragged
 
     data = load(folder, cache=False)
     i = data.interactions

@@ -19,9 +19,10 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from cerec.graph.ckg import Ckg
-from cerec.ragged import Ragged
-from cerec.sample.paths import PathSampler
+from cerec.agent.log_prob import log_prob
+from cerec.data.ckg import Ckg
+from cerec.data.ragged import Ragged
+from cerec.walk.paths import PathSampler
 
 WIDTH, SLOPE, HUB = 96, 0.2, 20_000
 
@@ -107,7 +108,7 @@ def fused(sampler: PathSampler, h: torch.Tensor, user, item, lists) -> None:  # 
     walks = sampler.walk(
         h.detach().numpy(), user, item, lists, depth=1, rng=np.random.default_rng(0)
     )
-    sampler.log_prob(h, walks, lists).sum().backward()
+    log_prob(sampler, h, walks, lists).sum().backward()
 
 
 def against_padded() -> None:

@@ -27,7 +27,7 @@ from urllib.parse import quote
 import numpy as np
 
 import cerec
-from cerec.run import Run
+from cerec.runs.run import Run
 
 CONNECTIONS = 16
 SERVER = """

@@ -18,8 +18,8 @@ import time
 import numpy as np
 import torch
 
-from cerec.evaluate.ranking import beyond_accuracy, mean, per_user
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
+from cerec.metrics import beyond_accuracy, mean, per_user
 from cerec.recommend.topk import top_k_all
 
 

@@ -14,9 +14,9 @@ import time
 
 import numpy as np
 
-from cerec.data.synthetic import WorldConfig, make_world
-from cerec.data.tastes import Tastes, _activity, draw_interactions, draw_tastes
-from cerec.data.world import World, draw_world
+from cerec.data.synthetic.generate import WorldConfig, make_world
+from cerec.data.synthetic.tastes import Tastes, _activity, draw_interactions, draw_tastes
+from cerec.data.synthetic.world import World, draw_world
 from cerec.rng import generator
 
 BOOK = WorldConfig(

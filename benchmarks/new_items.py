@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 import cerec
-from cerec.config import RunConfig
+from cerec.data.ragged import Ragged
 from cerec.data.restrict import restrict
 from cerec.explain.lookup import value_rows
-from cerec.parsing import parse
-from cerec.ragged import Ragged
 from cerec.recommend.exact import exact_ranks
 from cerec.recommend.newitem import add_item
 from cerec.recommend.scorer import Scorer
+from cerec.settings.parsing import parse
+from cerec.settings.run import RunConfig
 from cerec.threads import set_threads
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from cerec import __version__
-from cerec.reproduce.pages import write_snippets
+from cerec_bench.reproduce.pages import write_snippets
 
 project = "cerec"
 author = "the cerec authors"

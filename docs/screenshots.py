@@ -19,7 +19,7 @@ import uvicorn
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import cerec
-from cerec.run import Run
+from cerec.runs.run import Run
 from cerec.serve.app import create_app
 from cerec.serve.report import write_report
 from cerec.serve.server import Address, listen, url_of

@@ -16,17 +16,17 @@ from pathlib import Path
 
 from quoted import filled
 
-from cerec.consistency import subject_of
-from cerec.evaluate.explanations.cells import Cell
-from cerec.evaluate.explanations.plot import scatter_plot
-from cerec.evaluate.explanations.registry import METHODS
-from cerec.evaluate.explanations.report import markdown, read_summary, summary_of
-from cerec.evaluate.explanations.runner import Comparison, Plan
-from cerec.evaluate.explanations.table import to_json, truths_of
-from cerec.evaluate.explanations.truths import TRUTHS
 from cerec.files import write_json
-from cerec.run import open_run
+from cerec.runs.run import open_run
 from cerec.threads import set_threads
+from cerec_bench.consistency import subject_of
+from cerec_bench.explainers.cells import Cell
+from cerec_bench.explainers.plot import scatter_plot
+from cerec_bench.explainers.registry import METHODS
+from cerec_bench.explainers.report import markdown, read_summary, summary_of
+from cerec_bench.explainers.runner import Comparison, Plan
+from cerec_bench.explainers.table import to_json, truths_of
+from cerec_bench.explainers.truths import TRUTHS
 
 ORDER = ("demo", "ml-1m", "amazon-beauty", "yelp2018-partial")
 PAPER = """| | Amazon-book: Precision % | Recall % | F1 % | Yelp2018: Precision % | Recall % | F1 % |

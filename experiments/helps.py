@@ -26,11 +26,11 @@ from helps_compare import may_rise
 from helps_models import METRICS, World, learn, read, slug
 from helps_rows import DEFAULT, LINES, METHODS, SETS, Method, Set
 
-from cerec.evaluate.ranking import per_user
-from cerec.recommend.compared.chunks import top_lists_of
+from cerec.metrics import per_user
 from cerec.recommend.lines import ease_weights, itemknn_weights, popularity
 from cerec.recommend.topk import top_k_all
 from cerec.threads import set_threads
+from cerec_bench.systems.chunks import top_lists_of
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "docs" / "results" / "helps"

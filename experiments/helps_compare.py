@@ -11,7 +11,7 @@ from helps_models import METRICS
 from helps_rows import AS_LEARNED, BY_ID, LITERAL_ROW, ONE_STEP
 from scipy.stats import ttest_1samp, ttest_ind
 
-from cerec.evaluate.statistics import compare, holm
+from cerec_bench.statistics import compare, holm
 
 LEARNED = {
     "attributes / DNS 4 + imagined by need, learned": (ONE_STEP, AS_LEARNED),

@@ -11,25 +11,25 @@ import numpy as np
 from helps_rows import SETS, Method
 
 from cerec.agent.agent import WalkAgent
-from cerec.agent.config import AgentConfig
+from cerec.agent.loop import Trainer
+from cerec.checkpoint import drop_checkpoint
+from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
+from cerec.data.facts import Facts
 from cerec.data.filters import apply
 from cerec.data.load import load
-from cerec.data.split import Split, SplitConfig, split
-from cerec.evaluate.ranking import per_user
-from cerec.graph.ckg import Ckg
-from cerec.graph.encoders import EncoderConfig
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
+from cerec.data.split import Split, split
+from cerec.metrics import per_user
 from cerec.recommend.base import Recommender
-from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.models import build
 from cerec.recommend.topk import top_k_all
 from cerec.rng import generator
-from cerec.training.checkpoint import drop_checkpoint
-from cerec.training.loop import TrainConfig, Trainer
-from cerec.training.recommender import FitConfig, fit_recommender
-from cerec.training.signals import SignalConfig
+from cerec.settings.agent import AgentConfig, EncoderConfig
+from cerec.settings.data import SplitConfig
+from cerec.settings.recommender import RecommenderConfig
+from cerec.settings.train import SignalConfig, TrainConfig
+from cerec_bench.compare.fit import FitConfig, fit_recommender
 
 METRICS = ("recall@20", "ndcg@20")
 AGENT_EVERY = 3

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cerec.data.filters import FilterConfig
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler
 from cerec.recommend.negatives import DNS, Mixture, Uniform, Walk
 from cerec.recommend.swaps import RandomSwaps
-from cerec.training.recommender import FitConfig
-from cerec.training.signals import SignalConfig
+from cerec.settings.data import FilterConfig
+from cerec.settings.train import SignalConfig
+from cerec_bench.compare.fit import FitConfig
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from helps_models import METRICS
 from helps_rows import LITERAL_ROW, ONE_STEP
 from quoted import filled
 
-from cerec.evaluate.statistics import spread
-from cerec.reproduce.chart import Series, line_chart
+from cerec_bench.reproduce.chart import Series, line_chart
+from cerec_bench.statistics import spread
 
 RIVALS = [
     "attributes / uniform",

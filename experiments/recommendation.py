@@ -1,4 +1,4 @@
-"""The paper's table II on open data: runs `cerec compare` on every set and writes the page.
+"""The paper's table II on open data: runs `cerec bench compare` on every set and writes the page.
 
     python experiments/recommendation.py --data FOLDER [--sets ml-100k,ml-1m]
     python experiments/recommendation.py --page      the page alone
@@ -19,7 +19,7 @@ from typing import Any
 
 from quoted import filled
 
-from cerec.evaluate.compare.page import published_section, read_published, set_section
+from cerec_bench.compare.page import published_section, read_published, set_section
 
 OUT = Path(__file__).parents[1] / "docs" / "results"
 FOLDER = OUT / "recommendation"
@@ -34,7 +34,7 @@ SETS = {
     "last-fm": f"--seeds 1 --budget 1 --seconds 90 {RARE}",
     "yelp2018-partial": f"--seeds 1 --budget 1 --seconds 90 {RARE}",
 }
-"""Options of `cerec compare` for every set, beside those all sets share."""
+"""Options of `cerec bench compare` for every set, beside those all sets share."""
 SHARED = f"--models {MODELS} --valid-users 2000"
 THEIRS = {"last-fm": "last-fm", "yelp2018-partial": "yelp2018"}
 """Sets that are (part of) a set of the paper's."""
@@ -42,7 +42,7 @@ THEIRS = {"last-fm": "last-fm", "yelp2018-partial": "yelp2018"}
 
 def command(name: str, folder: str = "FOLDER", out: str = "compared") -> str:
     """The comparison of one set, as one would type it."""
-    return f"cerec compare {folder}/{name} {SHARED} {SETS[name]} --out {out}/{name}"
+    return f"cerec bench compare {folder}/{name} {SHARED} {SETS[name]} --out {out}/{name}"
 
 
 def made_by(name: str, table: dict[str, Any]) -> str:
@@ -54,7 +54,7 @@ def made_by(name: str, table: dict[str, Any]) -> str:
         for key, value in about["filters"].items()
     )
     words = (
-        f"cerec compare FOLDER/{name} --models {','.join(models)} --seeds {about['seeds']} "
+        f"cerec bench compare FOLDER/{name} --models {','.join(models)} --seeds {about['seeds']} "
         f"--budget {about['trials']} --seconds {about['fit']['seconds']:.0f} "
         f"--valid-users {about['valid_users']}{filters} --out compared/{name}"
     )

@@ -18,13 +18,14 @@ from typing import Any
 
 from helps_rows import SETS
 
-from cerec.config import RunConfig
 from cerec.data.dataset import Dataset
-from cerec.data.filters import FilterConfig, apply
+from cerec.data.filters import apply
 from cerec.data.load import load
-from cerec.data.split import SplitConfig, split, with_parts
+from cerec.data.split import split, with_parts
 from cerec.files import write_json
-from cerec.pipeline import train
+from cerec.runs.train import train
+from cerec.settings.data import FilterConfig, SplitConfig
+from cerec.settings.run import RunConfig
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results" / "shipped"
 CONFIG = RunConfig.of({"train": {"agent_epochs": 0}})

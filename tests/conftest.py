@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import cerec
-from cerec.data.synthetic import make_world
-from cerec.pipeline import train
-from cerec.run import Run
+from cerec.data.synthetic.generate import make_world
+from cerec.runs.run import Run
+from cerec.runs.train import train
 from worlds import QUICK, SMALL
 
 settings.register_profile(

@@ -106,7 +106,7 @@ import subprocess
 import sys
 from pathlib import Path
 from cerec.files import Unwritten, replacing, write_arrays, write_json
-from cerec.training.checkpoint import Checkpoint, write_checkpoint
+from cerec.checkpoint import Checkpoint, write_checkpoint
 
 def frame(rows):
     return pl.DataFrame({"a": np.random.default_rng(0).random(rows)})

@@ -29,12 +29,12 @@ import polars as pl
 import pytest
 
 import cerec
-from cerec.config import RunConfig
 from cerec.explain.batch import explain_all
 from cerec.explain.options import Options
 from cerec.files import read_arrays
-from cerec.training.history import read_history
-from cerec.training.loop import TrainConfig
+from cerec.history import read_history
+from cerec.settings.run import RunConfig
+from cerec.settings.train import TrainConfig
 
 GOLDEN = Path(__file__).parent / "golden"
 CONFIG = RunConfig(train=TrainConfig(epochs=8, warmup=3, validate_every=2, agent_epochs=1))

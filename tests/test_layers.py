@@ -1,4 +1,4 @@
-"""The architecture: a stage imports only the stages before it."""
+"""The architecture: a module imports only the rooms before its own, lazily or not."""
 
 from __future__ import annotations
 
@@ -9,61 +9,97 @@ import pytest
 
 import cerec
 
-SOURCE = Path(cerec.__file__).parent
-STAGES = [
-    "data",
-    "graph",
-    "recommend",
-    "sample",
-    "agent",
-    "training",
-    "explain",
-    "evaluate",
-    "serve",
+SOURCE = Path(cerec.__file__).parents[1]
+ROOMS = [
+    *("errors", "files", "rng", "threads", "interrupts", "history", "checkpoint"),
+    *("settings", "data", "metrics", "recommend", "walk", "agent", "explain", "runs"),
+    *("serve", "cli"),
 ]
-SHARED = {"errors", "files", "rng", "ragged", "threads", "memory"}
+"""Rooms of `cerec`, each of which may import those before it and itself."""
+BENCH = ["statistics", "systems", "compare", "explainers", "consistency", "reproduce", "cli"]
+FREE = {"cerec", "cerec.__main__", "cerec_bench"}
+"""The doors, which import public names when they are used."""
+AGENT = {"cerec.runs.train", "cerec.runs.wrap"}
+"""What trains may import the agent, inside its functions; nothing else after it may."""
+TORCH = {"cerec.recommend.lightgcn", "cerec.recommend.sparse", "cerec.runs.board"}
+"""Modules outside `agent` and the bench that use torch; nothing imports them before they are
+needed."""
+LAZY_TORCH = {"cerec.rng", "cerec.threads", "cerec.runs.board"}
+
+FILES = {
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in ("cerec", "cerec_bench")
+    for path in sorted((SOURCE / package).rglob("*.py"))
+}
 
 
-def imported(path: Path) -> set[str]:
-    """First name below `cerec` of every import in a file."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names = [node.module]
-            if node.module == "cerec":
-                names = [f"cerec.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
+def imported(path: Path, *, at_import: bool = False) -> set[str]:
+    """All modules a file imports; `at_import`: without those inside functions and type checks."""
+    found: set[str] = set()
+    todo: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while todo:
+        node = todo.pop()
+        later = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
+            isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        )
+        if at_import and later:
             continue
-        found |= {name.split(".")[1] for name in names if name.startswith("cerec.")}
+        todo += ast.iter_child_nodes(node)
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            inner = (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {node.module, *(name for name in inner if name in FILES)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
     return found
 
 
-def files(*folders: str) -> list[Path]:
-    return sorted(p for folder in folders for p in (SOURCE / folder).glob("**/*.py"))
+def room(module: str) -> tuple[str, str]:
+    """Package and room of a module, both empty for what is not ours."""
+    package, _, rest = module.partition(".")
+    return (package, rest.partition(".")[0]) if package in ("cerec", "cerec_bench") else ("", "")
 
 
-@pytest.mark.parametrize("path", files(*STAGES), ids=lambda p: str(p.relative_to(SOURCE)))
-def test_stage_imports_only_earlier_stages(path: Path) -> None:
-    stage = path.relative_to(SOURCE).parts[0]
-    allowed = set(STAGES[: STAGES.index(stage) + 1]) | SHARED
-    if stage == "serve":
-        allowed |= {"run", "config", "__version__"}
-    assert imported(path) <= allowed
+@pytest.mark.parametrize("module", FILES)
+def test_every_module_imports_only_earlier_rooms(module: str) -> None:
+    if module in FREE:
+        return
+    package, own = room(module)
+    order = ROOMS if package == "cerec" else BENCH
+    assert own in order, f"{module} is in no room: give it one, or a line in ROOMS"
+    for name in imported(FILES[module]):
+        there, other = room(name)
+        if there == package and other:
+            assert order.index(other) <= order.index(own), f"{module} imports {name}"
+        if package == "cerec":
+            assert there != "cerec_bench", (
+                f"{module} imports {name}: the bench is on the other side"
+            )
 
 
-def test_only_the_command_line_imports_the_experiments() -> None:
-    """`reproduce` stands on top: it may use everything but the command line."""
-    inside = files("reproduce")
-    assert inside
-    assert all("cli" not in imported(path) for path in inside)
-    others = [p for p in SOURCE.rglob("*.py") if p not in inside and p.parent.name != "cli"]
-    assert not [p for p in others if "reproduce" in imported(p)]
+@pytest.mark.parametrize("module", [m for m in FILES if room(m)[0] == "cerec"])
+def test_only_what_trains_imports_the_agent(module: str) -> None:
+    own = room(module)[1]
+    if own == "agent":
+        return
+    if module in AGENT:
+        assert not any(room(name)[1] == "agent" for name in imported(FILES[module], at_import=True))
+    else:
+        assert not any(name.startswith("cerec.agent") for name in imported(FILES[module]))
+
+
+@pytest.mark.parametrize("module", [m for m in FILES if room(m)[0] == "cerec"])
+def test_only_the_agent_imports_torch(module: str) -> None:
+    if room(module)[1] == "agent":
+        return
+    eager = imported(FILES[module], at_import=True)
+    assert module in TORCH or not any(name.partition(".")[0] == "torch" for name in eager)
+    assert module in TORCH or not TORCH - {"cerec.runs.board"} & eager
+    if module not in TORCH | LAZY_TORCH:
+        assert not any(name.partition(".")[0] == "torch" for name in imported(FILES[module]))
 
 
 def test_no_file_is_over_300_lines() -> None:
-    lines = {str(p.relative_to(SOURCE)): p.read_text().count("\n") for p in SOURCE.rglob("*.py")}
+    lines = {module: path.read_text().count("\n") for module, path in FILES.items()}
     assert not {name: n for name, n in lines.items() if n > 300}
 
 

@@ -1,8 +1,8 @@
 """Small worlds and quick settings for tests."""
 
-from cerec.config import RunConfig
-from cerec.data.synthetic import WorldConfig
-from cerec.training.loop import TrainConfig
+from cerec.data.synthetic.generate import WorldConfig
+from cerec.settings.run import RunConfig
+from cerec.settings.train import TrainConfig
 
 SMALL = WorldConfig(users=60, items=80, interactions=1500)
 QUICK = RunConfig(train=TrainConfig(epochs=6, warmup=2, validate_every=2, agent_epochs=2))

@@ -13,29 +13,29 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from cerec.config import RunConfig
     from cerec.data.dataset import Dataset
     from cerec.data.load import load
-    from cerec.elsewhere import explainer
     from cerec.errors import CerecError
     from cerec.explain.explanation import Change, Explanation, WhatIf
-    from cerec.pipeline import train
-    from cerec.run import Recommendation, Run
-    from cerec.run import open_run as open
+    from cerec.runs.run import Recommendation, Run
+    from cerec.runs.run import open_run as open
+    from cerec.runs.train import train
+    from cerec.runs.wrap import explainer
+    from cerec.settings.run import RunConfig
 
 _HOMES = {
     "CerecError": "cerec.errors",
     "Change": "cerec.explain.explanation",
     "Dataset": "cerec.data.dataset",
     "Explanation": "cerec.explain.explanation",
-    "Recommendation": "cerec.run",
-    "Run": "cerec.run",
-    "RunConfig": "cerec.config",
+    "Recommendation": "cerec.runs.run",
+    "Run": "cerec.runs.run",
+    "RunConfig": "cerec.settings.run",
     "WhatIf": "cerec.explain.explanation",
-    "explainer": "cerec.elsewhere",
+    "explainer": "cerec.runs.wrap",
     "load": "cerec.data.load",
-    "open": "cerec.run:open_run",
-    "train": "cerec.pipeline",
+    "open": "cerec.runs.run:open_run",
+    "train": "cerec.runs.train",
 }
 
 __all__ = [

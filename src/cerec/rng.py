@@ -7,9 +7,12 @@ adding a purpose leaves the numbers of the others as they were. Nothing uses a g
 from __future__ import annotations
 
 import zlib
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
+
+if TYPE_CHECKING:
+    import torch
 
 
 def derive(seed: int, name: str) -> int:
@@ -24,4 +27,6 @@ def generator(seed: int, name: str) -> np.random.Generator:
 
 def torch_generator(seed: int, name: str) -> torch.Generator:
     """The torch generator of one purpose."""
+    import torch
+
     return torch.Generator().manual_seed(derive(seed, name))

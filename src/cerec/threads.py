@@ -9,16 +9,19 @@ blocks that are the same for any number of threads (`recommend.topk.over_blocks`
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-
-import numba
-import torch
-from threadpoolctl import ThreadpoolController
+from typing import TYPE_CHECKING, Any
 
 from cerec.errors import ConfigError
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 
 def cores() -> int:
@@ -30,6 +33,8 @@ def cores() -> int:
 
 def kernel_threads() -> int:
     """Threads for the numba kernels: `CEREC_THREADS`, or every core this process may use."""
+    import numba
+
     text = os.environ.get("CEREC_THREADS", "")
     most = int(numba.config.NUMBA_NUM_THREADS)
     if not text:
@@ -41,22 +46,41 @@ def kernel_threads() -> int:
 
 def set_threads() -> None:
     """Apply the thread counts to numba, torch and BLAS in this process."""
+    import numba
+
     numba.set_num_threads(kernel_threads())
-    torch.set_num_threads(1)
+    if torch := _torch():
+        torch.set_num_threads(1)
     _blas().limit(limits=1, user_api="blas")
 
 
+def load_torch(extra: str = "agent") -> Any:
+    """The module torch; where it is missing, a line that says which extra brings it."""
+    try:
+        import torch
+    except ImportError:
+        raise ConfigError(f"this needs torch: pip install 'cerec[{extra}]'") from None
+    return torch
+
+
 @contextmanager
-def training_threads() -> Iterator[None]:
-    """Run a block with the thread counts of `set_threads`, then with those from before."""
-    numbas, torchs = numba.get_num_threads(), torch.get_num_threads()
+def training_threads(*, learning: bool = True) -> Iterator[None]:
+    """Run a block with the thread counts of `set_threads`, then with those from before.
+
+    `learning`: whether the block needs torch.
+    """
+    import numba
+
+    torch = load_torch() if learning else _torch()
+    numbas, torchs = numba.get_num_threads(), torch.get_num_threads() if torch else 1
     with blas_threads(1):
         set_threads()
         try:
             yield
         finally:
             numba.set_num_threads(numbas)
-            torch.set_num_threads(torchs)
+            if torch:
+                torch.set_num_threads(torchs)
 
 
 @contextmanager
@@ -66,10 +90,20 @@ def blas_threads(n: int) -> Iterator[None]:
         yield
 
 
-@cache
+def _torch() -> Any:
+    """The module torch where something has imported it, else None."""
+    return sys.modules.get("torch")
+
+
 def _blas() -> ThreadpoolController:
-    """The libraries loaded by now; looking for them takes longer than a small product."""
-    import scipy.linalg  # noqa: F401  which comes with a BLAS of its own
+    """The libraries loaded by now: that of NumPy, and SciPy's own once `scipy.linalg` is there."""
+    return _found("scipy.linalg" in sys.modules)
+
+
+@cache  # looking for them takes longer than a small product
+def _found(scipy: bool) -> ThreadpoolController:  # noqa: ARG001
+    import numpy  # noqa: F401
+    from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
@@ -77,9 +111,21 @@ def _blas() -> ThreadpoolController:
 @contextmanager
 def torch_threads(n: int) -> Iterator[None]:
     """Run a block of few, large torch calls on `n` threads."""
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(n)
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def give_back() -> None:
+    """Hand freed memory back to the system; does nothing where the C library cannot.
+
+    After some hundred large arrays of changing sizes, glibc holds on to a tenth of a large
+    training's memory.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").malloc_trim(0)

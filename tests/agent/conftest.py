@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset, Interactions, Triples
+from cerec.data.facts import Facts
 from cerec.data.ids import IdTable
-from cerec.graph.ckg import Ckg
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
 from cerec.recommend.base import Context
 from cerec.recommend.topk import top_k_all
 

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from cerec.agent.agent import WalkAgent
-from cerec.agent.beam import BeamProposer
-from cerec.agent.config import AgentConfig
 from cerec.agent.reward import cutoffs, list_items, rationality, similarity
+from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, RunError
-from cerec.graph.encoders import EncoderConfig
-from cerec.ragged import Ragged
 from cerec.recommend.base import Context
-from cerec.run import Run
+from cerec.runs.run import Run
+from cerec.settings.agent import AgentConfig, EncoderConfig
+from cerec.walk.proposals import BeamProposer
 
 SMALL = EncoderConfig(size=32, layers=(32, 32))
 

@@ -12,10 +12,10 @@ import torch
 
 from cerec.agent import agent as module
 from cerec.agent.agent import WalkAgent
-from cerec.agent.config import AgentConfig
+from cerec.agent.log_prob import log_prob
 from cerec.agent.reward import cutoffs, list_items
-from cerec.graph.encoders import EncoderConfig
-from cerec.sample.paths import Walks
+from cerec.settings.agent import AgentConfig, EncoderConfig
+from cerec.walk.paths import Walks
 
 GAMMA, ENTROPY = 0.5, 0.1
 BASELINES = ["others", "mean", "value"]
@@ -102,7 +102,7 @@ def test_updates_follow_the_policy_gradient_on_average(world: Any, baseline: str
     lists = list_items(world.context, 1)
     encoder = agent._encoder
     assert encoder is not None
-    log_p = agent.sampler.log_prob(encoder(), walks, lists)
+    log_p = log_prob(agent.sampler, encoder(), walks, lists)
     (-(log_p * torch.from_numpy(expected)).sum()).backward()
     assert encoder.table.grad is not None
     exact = encoder.table.grad.numpy().copy()

@@ -9,7 +9,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cerec.agent.config import AgentConfig
 from cerec.agent.returns import (
     FittedValue,
     RunningMean,
@@ -18,11 +17,12 @@ from cerec.agent.returns import (
     reinforce_loss,
 )
 from cerec.agent.reward import cutoffs, list_items, pair_scores, rationality, rewards, similarity
+from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
-from cerec.ragged import Ragged
 from cerec.recommend.base import Context
 from cerec.recommend.scorer import score_all
-from cerec.sample.paths import Walks
+from cerec.settings.agent import AgentConfig
+from cerec.walk.paths import Walks
 
 
 def rows(*values: int) -> np.ndarray:

@@ -14,9 +14,9 @@ pytest.importorskip("fastapi")
 from browser_pages import ARGS, Studio
 from playwright.sync_api import Browser, sync_playwright
 
-from cerec.data.synthetic import demo
-from cerec.pipeline import train
-from cerec.run import Run
+from cerec.data.synthetic.generate import demo
+from cerec.runs.run import Run
+from cerec.runs.train import train
 from cerec.serve.service import Service
 from live_server import listening
 from worlds import QUICK

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from cerec.data.dataset import Dataset, Interactions, Triples
+from cerec.data.facts import Facts
 from cerec.data.ids import IdTable
+from cerec.data.ragged import Ragged
 from cerec.data.split import Split
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
 from cerec.recommend.scorer import Scorer
-from cerec.run import Run
+from cerec.runs.run import Run
 
 NAMES = {
     "i0": "<img src=x onerror=alert(1)><script>alert(2)</script>",

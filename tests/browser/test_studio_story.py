@@ -12,11 +12,11 @@ import pytest
 from browser_pages import Studio, shown_list
 from playwright.sync_api import Page, expect
 
-from cerec.data.filters import FilterConfig
 from cerec.data.load import load
-from cerec.pipeline import train
-from cerec.run import Run
+from cerec.runs.run import Run
+from cerec.runs.train import train
 from cerec.serve.service import Service
+from cerec.settings.data import FilterConfig
 from live_server import listening
 from worlds import QUICK
 

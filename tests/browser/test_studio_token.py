@@ -9,7 +9,7 @@ from audit import audit
 from browser_pages import Studio
 from playwright.sync_api import expect
 
-from cerec.run import Run
+from cerec.runs.run import Run
 from cerec.serve.guard import Access
 from cerec.serve.service import Service
 from live_server import listening

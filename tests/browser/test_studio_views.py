@@ -11,7 +11,7 @@ from browser_pages import Studio, shown_list
 from hard_world import BARE, FULL, MANY, NAMES, NEW, hard_run
 from playwright.sync_api import expect
 
-from cerec.run import Run
+from cerec.runs.run import Run
 from cerec.serve.report import write_report
 from cerec.serve.service import Service
 from live_server import listening

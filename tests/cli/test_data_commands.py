@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 
 from cerec.cli.data import app
 from cerec.data.load import load
-from cerec.data.split import SplitConfig, split
-from cerec.data.synthetic import WorldConfig, demo, make_world
+from cerec.data.split import split
+from cerec.data.synthetic.generate import WorldConfig, demo, make_world
 from cerec.errors import CerecError, DataError
+from cerec.settings.data import SplitConfig
 
 REAL = Path(os.environ.get("CEREC_DATA", "no-such-folder"))
 

@@ -11,15 +11,15 @@ import polars as pl
 import pytest
 
 from cerec.cli.main import main
+from cerec.data.facts import Facts
 from cerec.data.split import split
-from cerec.data.synthetic import WorldConfig, make_world
+from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import RunError
 from cerec.explain.batch import read_table
 from cerec.explain.explanation import Explanation
 from cerec.files import lock_file
-from cerec.graph.facts import Facts
 from cerec.recommend.scorer import Scorer
-from cerec.run import Run, open_run
+from cerec.runs.run import Run, open_run
 
 
 @pytest.fixture(scope="module")

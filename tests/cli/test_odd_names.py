@@ -12,7 +12,7 @@ import cerec
 from cerec.cli import main as cli
 from cerec.data.dataset import Dataset
 from cerec.data.ids import IdTable
-from cerec.data.synthetic import make_world
+from cerec.data.synthetic.generate import make_world
 from worlds import QUICK, SMALL
 
 FILM, PERSON = "Seven [uncut] [/b] :star:", "us[/i]er  05"

@@ -12,7 +12,7 @@ import pytest
 
 from cerec.cli.serve import report, serve
 from cerec.errors import ConfigError, RunError
-from cerec.run import Run
+from cerec.runs.run import Run
 
 
 def test_importing_cerec_imports_no_web_packages() -> None:

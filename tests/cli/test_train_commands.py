@@ -18,19 +18,20 @@ import polars as pl
 import pytest
 
 import cerec
-from cerec import measure, pipeline
+from cerec.checkpoint import Checkpoint, write_checkpoint
 from cerec.cli import main as cli
 from cerec.cli.console import progress
 from cerec.cli.train import Meter, read_config
-from cerec.config import PRESETS, RunConfig, to_toml
 from cerec.data.ids import IdTable
-from cerec.data.synthetic import make_world
-from cerec.data.writer import write
+from cerec.data.synthetic.generate import make_world
+from cerec.data.writers.write import write
 from cerec.errors import ConfigError
 from cerec.files import write_json
-from cerec.parsing import parse
-from cerec.training.checkpoint import Checkpoint, write_checkpoint
-from cerec.training.loop import TrainConfig
+from cerec.runs import evaluate as measure
+from cerec.runs import train as pipeline
+from cerec.settings.parsing import parse
+from cerec.settings.run import PRESETS, RunConfig, to_toml
+from cerec.settings.train import TrainConfig
 from worlds import QUICK, SMALL
 
 
@@ -130,7 +131,7 @@ def test_mistakes_are_one_line(
         (["train", "demo", "--out", new, "--set", "train.epoch=3"], "did you mean 'epochs'"),
         (["train", "demo", "--out", new, "--preset", "papers"], "did you mean paper?"),
         (["train", str(tmp_path / "none"), "--out", new], "none"),
-        (["train", "demo", "--out", new, "--model", "bpr", "--set", "kgat.dim=8"], "two models"),
+        (["train", "demo", "--out", new, "--model", "bpr", "--set", "model.dim=8"], "two models"),
         (
             ["train", "demo", "--out", new, "--model", "bpr", "--set", "recommender.model=climf"],
             "name two models",
@@ -337,7 +338,7 @@ def test_settings_are_a_file_to_start_from(capsys: pytest.CaptureFixture[str]) -
     )
     code, out, _ = run(capsys, "settings", "kgat")
     assert code == 0
-    assert parse(RunConfig, tomllib.loads(out)).kgat is not None
+    assert parse(RunConfig, tomllib.loads(out)).system[0] == "kgat"
 
 
 def test_recommend_for_somebody_new(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -574,9 +575,9 @@ def test_an_empty_out_is_refused(
         ["recommend", str(trained), "--all", "--out"],
         ["evaluate", str(trained), "--per-user"],
         ["explain", str(trained), "--all", "--out"],
-        ["compare", data, "--out"],
-        ["compare-explanations", data, "--out"],
-        ["reproduce", "all", "--quick", "--out"],
+        ["bench", "compare", data, "--out"],
+        ["bench", "explanations", data, "--out"],
+        ["bench", "reproduce", "all", "--quick", "--out"],
         ["data", "make", "--out"],
         ["data", "split", data, "--out"],
         ["data", "convert", data],

@@ -15,7 +15,7 @@ from cerec.data.check import check
 from cerec.data.dataset import TEST, TRAIN, VALID, Interactions, Triples
 from cerec.data.report import SEVERITIES
 from cerec.data.split import split
-from cerec.data.synthetic import checkerboard, demo
+from cerec.data.synthetic.generate import checkerboard, demo
 
 FACTS = [
     ("a", "genre", "war"),

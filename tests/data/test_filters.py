@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerec.data.dataset import TEST, TRAIN
-from cerec.data.filters import FilterConfig, apply
+from cerec.data.filters import apply
 from cerec.data.removing import Removed
-from cerec.data.synthetic import demo
+from cerec.data.synthetic.generate import demo
 from cerec.errors import ConfigError, DataError
+from cerec.settings.data import FilterConfig
 
 OFF = {"duplicates": False, "merge_inverses": False}
 

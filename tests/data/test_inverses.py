@@ -6,8 +6,9 @@ from hand import dataset, facts_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cerec.data.filters import FilterConfig, apply
+from cerec.data.filters import apply
 from cerec.data.inverses import find_inverses
+from cerec.settings.data import FilterConfig
 
 ITEMS = list("abcdefgh")
 PAIRS = [("u", i) for i in ITEMS]

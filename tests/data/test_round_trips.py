@@ -12,7 +12,7 @@ from strategies_data import permuted, worlds
 
 from cerec.data.dataset import Dataset, Planted
 from cerec.data.load import load
-from cerec.data.writer import WRITERS, write
+from cerec.data.writers.write import WRITERS, write
 from cerec.errors import CerecError, ConfigError, DataError
 
 SMALL: dict[str, Any] = {

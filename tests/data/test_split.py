@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset, Interactions, Triples
 from cerec.data.ids import IdTable
-from cerec.data.split import Split, SplitConfig, split, with_parts
+from cerec.data.split import Split, split, with_parts
 from cerec.errors import ConfigError, DataError
+from cerec.settings.data import SplitConfig
 
 
 def dataset(pairs, *, users=4, items=12, time=None, part=None) -> Dataset:

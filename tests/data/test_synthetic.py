@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cerec.data.dataset import TEST, TRAIN
-from cerec.data.synthetic import WorldConfig, checkerboard, demo, make_world
+from cerec.data.synthetic.generate import WorldConfig, checkerboard, demo, make_world
 from cerec.errors import ConfigError
 
 

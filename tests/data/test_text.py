@@ -9,7 +9,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cerec.data.parse import parse_ragged, parse_triples
+from cerec.data.readers.parse import parse_ragged, parse_triples
 from cerec.data.text import line_at, line_of, read_bytes
 from cerec.errors import DataError
 

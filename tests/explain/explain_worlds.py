@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from cerec.data.dataset import Dataset, Interactions, Triples
+from cerec.data.facts import Facts
 from cerec.data.ids import IdTable
+from cerec.data.ragged import Ragged
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
 from cerec.recommend.scorer import Pooling, Scorer, rank_of, top_k
 
 

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from explain_worlds import check_slowly, dataset
 
 from cerec.data.dataset import Dataset
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, DataError
 from cerec.explain.explainer import Explainer
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
 from cerec.recommend.adapters import (
     low_rank,
     scorer_from_factors,

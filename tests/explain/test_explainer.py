@@ -10,12 +10,12 @@ from explain_worlds import check_slowly, dataset, random_explainer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, QuestionError, UnknownIdError
 from cerec.explain.enumeration import smallest
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
 from cerec.recommend.scorer import Scorer
 
 

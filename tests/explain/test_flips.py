@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cerec
-from cerec.data.synthetic import make_world
+from cerec.data.synthetic.generate import make_world
 from cerec.explain.flips import flip_test
 from cerec.explain.standing import Standing
 from cerec.explain.verifier import Outcome, Task, Verifier

@@ -10,11 +10,11 @@ import pytest
 from explain_worlds import check_slowly
 
 import cerec
+from cerec.data.facts import Facts
 from cerec.data.split import split
 from cerec.explain.enumeration import change_sets
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation
-from cerec.graph.facts import Facts
 from cerec.recommend.adapters import scorer_from_factors
 from cerec.recommend.lines import ials
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.errors import DataError
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
 from cerec.recommend.effects import _conjugate_gradients, _Ridge, fit_effects, r_squared
 
 

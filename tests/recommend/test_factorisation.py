@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from recommend_worlds import ragged, random_world
 
 from cerec.errors import ConfigError, RunError
 from cerec.recommend.bpr import PairFactorisation
-from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.factors import swap_weights
 from cerec.recommend.models import build
 from cerec.recommend.negatives import DNS, Uniform, Walk
 from cerec.recommend.swaps import RandomSwaps
 from cerec.recommend.topk import top_k_all
+from cerec.settings.recommender import RecommenderConfig
+from recommend_worlds import ragged, random_world
 
 
 def model(vectors: str = "attributes", **changes) -> PairFactorisation:

@@ -4,19 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from recommend_worlds import random_world
 
 import cerec
-from cerec.data.split import SplitConfig, split
-from cerec.data.synthetic import WorldConfig, make_world
+from cerec.data.facts import Facts
+from cerec.data.split import split
+from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import ConfigError
-from cerec.graph.facts import Facts
 from cerec.recommend.bpr import PairFactorisation
-from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.foldin import add_user, fold_in, others_of, solve
 from cerec.recommend.lines import ease
 from cerec.recommend.negatives import Uniform
 from cerec.recommend.scorer import score_all, top_k
+from cerec.settings.data import SplitConfig
+from cerec.settings.recommender import RecommenderConfig
+from recommend_worlds import random_world
 
 
 def test_the_answer_is_where_the_gradient_vanishes() -> None:

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from recommend_worlds import ragged, random_world
 
 from cerec.recommend import kernels
+from recommend_worlds import ragged, random_world
 
 D = 4
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from recommend_worlds import ragged, random_world
 
+from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
-from cerec.ragged import Ragged
 from cerec.recommend.lines import _solve, ease, ials, itemknn, itemknn_weights
+from recommend_worlds import ragged, random_world
 
 
 def dense(known: Ragged, n_items: int) -> np.ndarray:

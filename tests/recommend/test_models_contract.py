@@ -6,14 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from recommend_worlds import facts, ragged, random_world
 
-from cerec.data.split import SplitConfig, split
-from cerec.data.synthetic import checkerboard
+from cerec.data.facts import Facts
+from cerec.data.split import split
+from cerec.data.synthetic.generate import checkerboard
 from cerec.errors import RunError
-from cerec.graph.facts import Facts
 from cerec.recommend.base import Recommender
-from cerec.recommend.config import MODELS, RecommenderConfig
 from cerec.recommend.lightgcn import LightGCN
 from cerec.recommend.lines import ease, ials, itemknn, popularity
 from cerec.recommend.models import build
@@ -21,6 +19,9 @@ from cerec.recommend.negatives import Uniform
 from cerec.recommend.scorer import Scorer, top_k
 from cerec.recommend.swaps import RandomSwaps
 from cerec.recommend.topk import top_k_all
+from cerec.settings.data import SplitConfig
+from cerec.settings.recommender import MODELS, RecommenderConfig
+from recommend_worlds import facts, ragged, random_world
 
 RATE = {"bpr": 0.1, "climf": 0.1, "climf-original": 0.1, "lightgcn": 0.05}
 CASES = [(model, vectors) for model in RATE for vectors in ("attributes", "id")]

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recommend_worlds import facts, ragged, random_world
 
 from cerec.errors import ConfigError
 from cerec.recommend.asking import drawn
@@ -12,6 +11,7 @@ from cerec.recommend.base import Context
 from cerec.recommend.negatives import DNS, Mixture, Uniform, Walk
 from cerec.recommend.swaps import RandomSwaps
 from cerec.recommend.topk import top_k_all
+from recommend_worlds import facts, ragged, random_world
 
 
 def context(seed: int = 0, k: int = 3) -> Context:

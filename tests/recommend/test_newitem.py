@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from recommend_worlds import facts, ragged
 from scipy.stats import rankdata
 
 import cerec
-from cerec.config import RunConfig
 from cerec.data.restrict import restrict
-from cerec.data.synthetic import WorldConfig, make_world
+from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import ConfigError, QuestionError, UnknownIdError
-from cerec.parsing import parse
 from cerec.recommend.exact import exact_ranks
 from cerec.recommend.newitem import add_item
 from cerec.recommend.scorer import Scorer
+from cerec.settings.parsing import parse
+from cerec.settings.run import RunConfig
+from recommend_worlds import facts, ragged
 
 USER = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], np.float32)
 ITEM = np.array([[4.0, 0.0], [0.0, 2.0], [2.0, 4.0]], np.float32)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recommend_worlds import ragged
 from threadpoolctl import ThreadpoolController
 
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
 from cerec.recommend import topk
 from cerec.recommend.exact import exact_lists, exact_ranks
 from cerec.recommend.scorer import Scorer, rank_of, top_k
 from cerec.recommend.topk import top_k_all, top_k_matrix
+from recommend_worlds import ragged
 
 
 def test_lists_by_hand() -> None:

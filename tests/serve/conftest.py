@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cerec.run import Run
+from cerec.runs.run import Run
 
 pytest.importorskip("fastapi")
 

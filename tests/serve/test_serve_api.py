@@ -7,7 +7,7 @@ import math
 import pytest
 from starlette.testclient import TestClient
 
-from cerec.run import Run
+from cerec.runs.run import Run
 from cerec.serve import schemas
 from cerec.serve.service import Service
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from cerec.run import Run
+from cerec.runs.run import Run
 from cerec.serve.limits import Limits
 from cerec.serve.service import Service
 from live_server import listening

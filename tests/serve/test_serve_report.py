@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cerec.data.ids import IdTable
-from cerec.run import Run
+from cerec.runs.run import Run
 from cerec.serve.page import load_files
 from cerec.serve.report import MODULES, report_html, write_report
 

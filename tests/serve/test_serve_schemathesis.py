@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from cerec.run import Run
+from cerec.runs.run import Run
 from cerec.serve.app import create_app
 from cerec.serve.service import Service
 

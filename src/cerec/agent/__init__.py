@@ -1,1 +1,1 @@
-"""Stage 5: walk, reward, policy gradient."""
+"""The agent and its co-training with a recommender; everything that learns by torch."""

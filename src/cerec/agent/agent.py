@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from cerec.agent.beam import BeamProposer, path_sampler, refuse_diverged
-from cerec.agent.config import AgentConfig
+from cerec.agent.encoders import Encoder, cosine_spread
+from cerec.agent.log_prob import log_prob
 from cerec.agent.returns import (
     FittedValue,
     RunningMean,
@@ -19,18 +19,19 @@ from cerec.agent.returns import (
     others_mean,
     reinforce_loss,
 )
-from cerec.agent.reward import Flip, cutoffs, figures, list_items, rewards
+from cerec.agent.reward import cutoffs, figures, list_items, rewards
 from cerec.agent.samplers import WalkedNegatives, WalkedSwaps
+from cerec.agent.warmstart import attribute_means, factor_table, link_table, random_table
+from cerec.data.ckg import Ckg
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, RunError
-from cerec.graph.ckg import Ckg
-from cerec.graph.encoders import Encoder, EncoderConfig, cosine_spread
-from cerec.graph.facts import Facts
-from cerec.graph.warmstart import attribute_means, factor_table, link_table, random_table
-from cerec.ragged import Ragged
-from cerec.recommend.base import Context, Rows
+from cerec.recommend.base import Context, Flip, Rows
 from cerec.rng import generator, torch_generator
-from cerec.sample.paths import Walks
+from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.threads import kernel_threads, torch_threads
+from cerec.walk.paths import Walks
+from cerec.walk.proposals import BeamProposer, path_sampler, refuse_diverged
 
 log = logging.getLogger("cerec")
 _LARGE = 10_000_000  # products of one pass over the graph
@@ -222,7 +223,7 @@ class WalkAgent:
             reward = rewards(walks, self._compared(table), context, cutoff, config, self._flip)
             returns = discounted(reward - config.entropy * walks.log_p, config.gamma)
             advantage = returns - self._expected(walks, returns, table)
-            log_p = self.sampler.log_prob(h, walks, lists)
+            log_p = log_prob(self.sampler, h, walks, lists)
             reinforce_loss(log_p, torch.from_numpy(advantage).float()).backward()
             self._adam.step()
             self._adam.zero_grad()  # and let the memory go

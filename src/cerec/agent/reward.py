@@ -7,21 +7,15 @@ P_u(e_t) - P_u(e_next) >= P_u(e_t) - P_u(Q_u[K]), without the softmax that can u
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.agent.config import AgentConfig
 from cerec.agent.returns import discounted
-from cerec.ragged import Ragged
-from cerec.recommend.base import Context, Rows, Vectors
-from cerec.sample.paths import Walks
-
-Flip = Callable[[Context, Rows, Rows, Rows], NDArray[np.integer]]
-"""(context, user, item, other) -> fewest changes of `item` toward `other` that take it out of the
-user's list; 0 where none do. All arrays are (B,)."""
+from cerec.data.ragged import Ragged
+from cerec.recommend.base import Context, Flip, Rows, Vectors
+from cerec.settings.agent import AgentConfig
+from cerec.walk.paths import Walks
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)

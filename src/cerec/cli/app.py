@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from cerec import __version__
-from cerec.cli.compare import compare
-from cerec.cli.compare_explanations import compare_explanations
 from cerec.cli.console import err
-from cerec.cli.data import app as data_app
-from cerec.cli.demo import demo
-from cerec.cli.doctor import doctor
-from cerec.cli.evaluate import evaluate
-from cerec.cli.explain import explain, what_if
-from cerec.cli.recommend import recommend
-from cerec.cli.reproduce import reproduce
-from cerec.cli.serve import report, serve
-from cerec.cli.settings import settings
-from cerec.cli.train import train
-from cerec.errors import CerecError
+from cerec.errors import CerecError, ConfigError
+from cerec.interrupts import leaving_at_once, of_interrupt
 from cerec.threads import set_threads
-from cerec.training.interrupts import of_interrupt
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer may carry its own click
 
@@ -35,6 +24,49 @@ Start with [bold]cerec demo[/bold]: it generates a small world, trains, and expl
 Then: cerec train FOLDER --out RUN; cerec explain RUN --user U --item I; cerec serve RUN.
 """
 HELP_NAMES = ["-h", "--help"]
+GROUP = "cerec.commands"
+COMMANDS = {
+    "demo": (
+        "cerec.cli.demo:demo",
+        "Generate a small world, train on it, and explain one user's list.",
+    ),
+    "data": ("cerec.cli.data:app", "Check, make, get, split and convert data."),
+    "settings": (
+        "cerec.cli.settings:settings",
+        "Print every setting with its meaning and default, as TOML.",
+    ),
+    "train": ("cerec.cli.train:train", "Train a recommender and the agent that explains it."),
+    "recommend": (
+        "cerec.cli.recommend:recommend",
+        "Print or write lists: the best items that are not in the user's train part.",
+    ),
+    "explain": (
+        "cerec.cli.explain:explain",
+        "Say which smallest change would take an item out of a list, or bring one in.",
+    ),
+    "what-if": (
+        "cerec.cli.explain:what_if",
+        "Show score, rank and list had an item other attributes.",
+    ),
+    "evaluate": (
+        "cerec.cli.evaluate:evaluate",
+        "Recall, NDCG, HR, precision, MRR and MAP on a held-out part, known items masked.",
+    ),
+    "serve": (
+        "cerec.cli.serve:serve",
+        "Serve a run: the studio page, and the same answers as a REST service.",
+    ),
+    "report": (
+        "cerec.cli.serve:report",
+        "Write the run and a few explained people as one HTML file to mail.",
+    ),
+    "doctor": (
+        "cerec.cli.doctor:doctor",
+        "Show versions, threads, memory, optional parts; run a self-test.",
+    ),
+    "bench": ("", "Compare systems and explainers; the paper's tables and figures."),
+}
+"""Name -> where a command is, and what it does. Those of no place come by an entry point."""
 
 
 class Stopped(Exception):
@@ -42,7 +74,27 @@ class Stopped(Exception):
 
 
 class Commands(TyperGroup):
-    """The commands, whose interrupts come out as `Stopped`."""
+    """The commands, each imported when it is asked for; interrupts come out as `Stopped`."""
+
+    _listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """Names, in the order of `COMMANDS`."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """The command of that name; of its help alone while all are listed."""
+        home, short = COMMANDS.get(cmd_name, ("", ""))
+        if self._listing:
+            return TyperCommand(cmd_name, help=short)
+        with leaving_at_once():
+            found = _own(home) if home else _of_package(cmd_name)
+        return found and _usual(_made(cmd_name, found))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The help of all commands, none of which is imported for it."""
+        self._listing = True
+        super().format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
@@ -50,6 +102,38 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as interrupt:
             raise Stopped(str(interrupt)) from interrupt
+
+
+def _own(home: str) -> Any:
+    module, _, name = home.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _of_package(name: str) -> Any:
+    """A command that another package offers by an entry point; None where there is none."""
+    from importlib.metadata import entry_points  # itself slow to import
+
+    found = [point for point in entry_points(group=GROUP) if point.name == name]
+    if not found and name not in COMMANDS:
+        return None
+    try:
+        return found[0].load()
+    except (ImportError, IndexError) as error:
+        reason = f" ({error})" if found else ""
+        raise ConfigError(
+            f"cerec {name} is not installed{reason}; pip install 'cerec[{name}]'"
+        ) from None
+
+
+def _made(name: str, found: Any) -> Any:
+    """What typer makes of a function, or of several in an app of their own."""
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        alone.command(name)(found)
+        found = alone
+    command = typer.main.get_command(found)
+    command.name = name
+    return command
 
 
 app = typer.Typer(
@@ -75,22 +159,6 @@ def _root(
     ] = False,
 ) -> None:
     set_threads()
-
-
-app.command()(demo)
-app.add_typer(data_app, name="data")
-app.command()(settings)
-app.command()(train)
-app.command()(recommend)
-app.command()(explain)
-app.command("what-if")(what_if)
-app.command()(evaluate)
-app.command()(compare)
-app.command()(reproduce)
-app.command("compare-explanations")(compare_explanations)
-app.command()(serve)
-app.command()(report)
-app.command()(doctor)
 
 
 def _say(text: str) -> None:

@@ -8,19 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.segment import Segment
-from rich.table import Column
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -58,10 +52,10 @@ def remark(text: str) -> None:
 
 def tell_first_use(*, explaining: bool = False) -> None:
     """Say so where kernels will be compiled and kept first, as on a machine's first long work."""
-    from cerec.explain.search import minima
-    from cerec.recommend.kernels import pair_gradients
-
-    kernel = minima if explaining else pair_gradients
+    if explaining:
+        from cerec.explain.search import minima as kernel
+    else:
+        from cerec.recommend.kernels import pair_gradients as kernel
     kept = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}-*.nbi"
     if not any(Path(kernel.stats.cache_path).glob(kept)):
         say_compiling()
@@ -76,6 +70,16 @@ def say_compiling() -> None:
 @contextmanager
 def progress(*, explaining: bool = False) -> Iterator[Progress]:
     """A progress display on a terminal, nothing in a pipe."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.table import Column
+
     tell_first_use(explaining=explaining)
     left_over = Column(ratio=1, no_wrap=True, overflow="ellipsis")  # the rest is never cut
     columns = (

@@ -10,7 +10,7 @@ import typer
 from cerec.cli.arguments import named
 from cerec.cli.console import out, print_json, remark
 from cerec.data.load import load, parse_options
-from cerec.data.writer import write
+from cerec.data.writers.write import write
 
 
 def convert(

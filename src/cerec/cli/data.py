@@ -12,19 +12,20 @@ from cerec.cli.arguments import Json, named
 from cerec.cli.console import out, print_json, remark
 from cerec.cli.convert import convert
 from cerec.cli.report import show_report
-from cerec.config import apply_sets
 from cerec.data.check import check as check_data
 from cerec.data.dataset import Dataset
-from cerec.data.filters import FilterConfig, apply
+from cerec.data.filters import apply
 from cerec.data.get import SOURCES
 from cerec.data.get import get as fetch
 from cerec.data.load import load, parse_options
-from cerec.data.split import SplitConfig, with_parts
 from cerec.data.split import split as split_data
-from cerec.data.synthetic import WorldConfig, make_world
-from cerec.data.writer import write
+from cerec.data.split import with_parts
+from cerec.data.synthetic.generate import WorldConfig, make_world
+from cerec.data.writers.write import write
 from cerec.errors import DataError
-from cerec.parsing import parse
+from cerec.settings.data import FilterConfig, SplitConfig
+from cerec.settings.parsing import parse
+from cerec.settings.run import apply_sets
 
 app = typer.Typer(
     help="Check, make, get, split and convert data.", no_args_is_help=True, rich_markup_mode="rich"

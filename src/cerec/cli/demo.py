@@ -19,8 +19,8 @@ from cerec.cli.console import out, progress, tell_first_use
 from cerec.cli.train import figures
 from cerec.errors import RunError
 from cerec.explain.explanation import Explanation
-from cerec.run import Run
-from cerec.runfolder import read_facts
+from cerec.runs.folder import read_facts
+from cerec.runs.run import Run
 
 K = 10
 NOTED = ("loss", "reward", "ndcg@20")
@@ -39,9 +39,9 @@ def demo(
 
     Example: cerec demo --out demo-run
     """
-    from cerec.data.synthetic import demo as make_world
-    from cerec.pipeline import train
+    from cerec.data.synthetic.generate import demo as make_world
     from cerec.recommend.lines import popularity
+    from cerec.runs.train import train
 
     data = make_world()
     if (folder / "run.json").exists() and read_facts(folder)["data"].get("name") != data.name:
@@ -73,7 +73,7 @@ def demo(
 
 
 def _show_training(run: Run, popular: Any) -> None:
-    from cerec.measure import final_figures
+    from cerec.runs.evaluate import final_figures
 
     table = Table(title="Held-out items found (test part, mean over users)")
     for name in ("recommender", "recall@20", "ndcg@20", "hr@20"):

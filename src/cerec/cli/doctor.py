@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import torch
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -19,19 +18,20 @@ from cerec import __version__
 from cerec.cli.console import out, print_json
 from cerec.data.cache import cache_folder
 from cerec.data.check import check
+from cerec.data.ckg import Ckg
+from cerec.data.facts import Facts
 from cerec.data.split import Split, split
-from cerec.data.synthetic import WorldConfig, make_world
+from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import CerecError
-from cerec.graph.ckg import Ckg
-from cerec.graph.facts import Facts
 from cerec.recommend.scorer import Scorer, rank_of, top_k
 from cerec.threads import cores, kernel_threads
 
-CORE = ("torch", "numpy", "scipy", "numba", "polars", "safetensors", "typer", "rich")
+CORE = ("numpy", "scipy", "numba", "polars", "safetensors", "typer", "rich")
 OPTIONAL = {
+    "torch": "agent",
     "fastapi": "serve",
     "uvicorn": "serve",
-    "matplotlib": "plots",
+    "matplotlib": "bench",
     "pandas": "frames of pandas",
     "implicit": "adapter of implicit",
 }
@@ -65,7 +65,6 @@ def _environment() -> dict[str, Any]:
         "threads": {
             "cores": cores(),
             "kernels": kernel_threads(),
-            "torch": torch.get_num_threads(),
         },
         "memory_gb": _memory(Path("/proc/meminfo")),
         "cache": str(cache_folder()),

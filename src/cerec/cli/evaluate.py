@@ -14,8 +14,8 @@ from cerec.cli.arguments import Json, RunFolder, named
 from cerec.cli.console import out, print_json, remark
 from cerec.cli.tables import refuse_other_tables, write_table
 from cerec.errors import ConfigError
-from cerec.evaluate.ranking import PerUser, mean
-from cerec.run import open_run
+from cerec.metrics import PerUser, mean
+from cerec.runs.run import open_run
 
 
 def evaluate(
@@ -36,7 +36,7 @@ def evaluate(
 
     Example: cerec evaluate runs/demo --k 10,20 --per-user users.parquet
     """
-    from cerec.measure import evaluate_run
+    from cerec.runs.evaluate import evaluate_run
 
     if part not in ("test", "valid"):
         raise ConfigError(f"--part must be test or valid, got {part!r}")

@@ -14,11 +14,10 @@ from cerec.cli.arguments import Json, RunFolder, named, pair_given
 from cerec.cli.console import out, print_json, progress, remark, tell_first_use
 from cerec.cli.tables import refuse_other_tables
 from cerec.errors import ConfigError
-from cerec.explain.batch import explain_all
 from cerec.explain.explanation import WhatIf
 from cerec.explain.lookup import Lock, Pair, pair_of, value_row
 from cerec.explain.options import Options
-from cerec.run import Run, open_explainer, open_run
+from cerec.runs.run import Run, open_explainer, open_run
 
 K = Annotated[int, typer.Option("-k", "--k", help="Length of the list.")]
 Added = Annotated[
@@ -101,6 +100,8 @@ def explain(
 
 
 def _explain_all(folder: Path, path: Path, asked: Options, *, resume: bool, json: bool) -> None:
+    from cerec.explain.batch import explain_all
+
     run = open_run(folder)
     start = time.perf_counter()
     with progress(explaining=True) as bar:

@@ -16,8 +16,8 @@ from cerec.cli.arguments import Json, RunFolder, named, pair_given
 from cerec.cli.console import out, print_json, progress, remark
 from cerec.cli.tables import refuse_other_tables, write_table
 from cerec.errors import ConfigError
-from cerec.newitem import Placed
-from cerec.run import Recommendation, Run, open_run
+from cerec.runs.new_item import Placed
+from cerec.runs.run import Recommendation, Run, open_run
 
 
 def recommend(
@@ -45,7 +45,7 @@ def recommend(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print or write recommendation lists: the best items that are not in the user's train part.
+    """Print or write lists: the best items that are not in the user's train part.
 
     Examples: cerec recommend runs/demo --user u001 -k 10
               cerec recommend runs/demo --new-item genre=Drama --new-item decade=1980s

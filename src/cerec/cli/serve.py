@@ -15,7 +15,7 @@ from cerec.cli.arguments import RunFolder, named
 from cerec.cli.console import err, remark, tell_first_use
 from cerec.errors import ConfigError
 from cerec.files import refuse_folder
-from cerec.run import open_run
+from cerec.runs.run import open_run
 
 _NEEDED = ("fastapi", "uvicorn")
 

@@ -10,15 +10,15 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 
 from cerec.cli.console import out
-from cerec.config import PRESETS, RunConfig, literal, preset_tables, to_table
 from cerec.errors import ConfigError, near_matches
-from cerec.parsing import parse
-from cerec.recommend.compared.registry import SYSTEMS
+from cerec.settings.models import find, installed
+from cerec.settings.parsing import parse
+from cerec.settings.run import PRESETS, RunConfig, literal, preset_tables, to_table
 
 
 def settings(
     section: Annotated[
-        str | None, typer.Argument(help="One table, e.g. agent, or a compared system, e.g. kgat.")
+        str | None, typer.Argument(help="One table, e.g. agent, or a model, e.g. kgat.")
     ] = None,
     start: Annotated[
         str | None, typer.Option("--preset", help=f"With those of a preset: {', '.join(PRESETS)}.")
@@ -31,16 +31,17 @@ def settings(
     known = sections(start)
     tables = {name: value for name, value in known.items() if value is not None}
     if section is not None:
-        if section not in known:
-            near = near_matches(section, known, most=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+        names = [*tables, *installed()]
+        if section not in names:
+            near = near_matches(section, names, most=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
             raise ConfigError(f"unknown table {section!r}; {hint}")
-        tables = {section: known[section] or SYSTEMS[section].config()}
+        tables = {section: tables[section] if section in tables else find(section).config()}
     out.file.write("\n".join(block for name, c in tables.items() for block in text(name, c)) + "\n")
 
 
 def sections(start: str | None = None) -> dict[str, Any]:
-    """The tables of a run's settings; None for compared systems, which are off by default."""
+    """The tables of a run's settings; None for `model`, which is off by default."""
     config = parse(RunConfig, preset_tables(start) if start is not None else {})
     return {name: getattr(config, name) for name in RunConfig.__dataclass_fields__}
 
@@ -48,6 +49,8 @@ def sections(start: str | None = None) -> dict[str, Any]:
 def text(name: str, config: Any) -> list[str]:
     """One table as TOML, each key under what it means."""
     lines = [*comment(inspect.getdoc(type(config)) or ""), f"[{name}]"]
+    if name not in RunConfig.__dataclass_fields__:
+        lines[-1:] = ["[model]", f"name = {literal(name)}"]
     values, meanings = to_table(config), described(type(config))
     hints = get_type_hints(type(config))
     for key in config.__dataclass_fields__:

@@ -8,7 +8,7 @@ import polars as pl
 
 from cerec.errors import ConfigError
 from cerec.files import refuse_folder, replacing
-from cerec.runfolder import FILES
+from cerec.runs.folder import FILES
 
 
 def refuse_other_tables(

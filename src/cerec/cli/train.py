@@ -14,7 +14,12 @@ from rich.table import Table
 
 from cerec.cli.arguments import named
 from cerec.cli.console import err, out, progress, remark
-from cerec.config import (
+from cerec.errors import ConfigError, near_matches
+from cerec.runs.run import Run
+from cerec.settings.models import installed
+from cerec.settings.parsing import parse
+from cerec.settings.recommender import MODELS
+from cerec.settings.run import (
     PRESETS,
     RunConfig,
     apply_sets,
@@ -24,12 +29,7 @@ from cerec.config import (
     read_settings,
     to_table,
 )
-from cerec.errors import ConfigError, near_matches
-from cerec.parsing import parse
-from cerec.recommend.compared.registry import SYSTEMS
-from cerec.recommend.config import MODELS
-from cerec.run import Run
-from cerec.training.loop import TrainConfig
+from cerec.settings.train import TrainConfig
 
 
 def read_config(
@@ -43,18 +43,17 @@ def read_config(
     named_start = preset_tables(start) if start is not None else {}
     given = read_settings(path) if path else {}
     table = merged(to_table(below) if below else {}, named_start, given)
-    known = (*MODELS, *SYSTEMS)
-    if model is not None and model not in known:
-        hint = near_matches(model, known, most=1) or known
-        raise ConfigError(f"unknown --model {model!r}; did you mean {' or '.join(hint)}?")
-    if model in SYSTEMS:
-        table.setdefault(str(model), {})
+    if model is not None and model not in MODELS:
+        others = installed()
+        if model not in others:
+            hint = near_matches(model, (*MODELS, *others), most=1) or (*MODELS, *others)
+            raise ConfigError(f"unknown --model {model!r}; did you mean {' or '.join(hint)}?")
+        table["model"] = {"name": model} | table.get("model", {})
     elif model is not None:
         table["recommender"] = {**table.get("recommender", {}), "model": model}
     table = apply_sets(table, sets)
-    other = [name for name in table if name in SYSTEMS and model not in (None, name)]
-    if other:
-        raise ConfigError(f"--model {model} and the table [{other[0]}] name two models")
+    if "model" in table and model not in (None, table["model"].get("name")):
+        raise ConfigError(f"--model {model} and the table [model] name two models")
     if model in MODELS and (set_to := table["recommender"]["model"]) != model:
         raise ConfigError(f"--model {model} and --set recommender.model={set_to} name two models")
     over = [
@@ -79,7 +78,7 @@ def train(
     config: Annotated[Path | None, typer.Option(help="Settings, a TOML file.")] = None,
     model: Annotated[
         str | None,
-        typer.Option(help=f"One of: {', '.join((*MODELS, *SYSTEMS))}."),
+        typer.Option(help=f"One of: {', '.join((*MODELS, *installed()))}."),
     ] = None,
     start: Annotated[
         str | None,
@@ -107,9 +106,9 @@ def train(
 
     Example: cerec train demo --out runs/demo --set train.epochs=50
     """
+    from cerec.checkpoint import find_checkpoint
     from cerec.data.load import load, parse_options
-    from cerec.pipeline import train as fit
-    from cerec.training.checkpoint import find_checkpoint
+    from cerec.runs.train import train as fit
 
     if resume and force:
         raise ConfigError("--resume goes on, --force begins anew; give one of the two")
@@ -186,7 +185,7 @@ class Meter:
 
 def tell(run: Run, folder: Path, done: str) -> None:
     """What came of a training, and what to do next."""
-    from cerec.training.checkpoint import find_checkpoint
+    from cerec.checkpoint import find_checkpoint
 
     first = run.data.users[int((run.split.train.counts > 0).argmax())]  # of whom something is known
     words = shlex.join(["cerec", "recommend", str(folder), "--user", first])
@@ -212,7 +211,7 @@ def tell(run: Run, folder: Path, done: str) -> None:
 
 def begun_with(folder: Path) -> tuple[RunConfig, int] | None:
     """Settings and seed of the training that a folder holds the beginning of."""
-    from cerec.begun import read_begun
+    from cerec.runs.start import read_begun
 
     if not (folder / "begun.json").exists():
         return None

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from cerec.data.dataset import Dataset, Interactions, Planted, Triples
 from cerec.data.ids import IdTable, sort_ids
 from cerec.data.names import INVERSE, relation_names
+from cerec.data.ragged import distinct
 from cerec.errors import DataError
-from cerec.ragged import distinct
 
 
 @dataclass(slots=True)

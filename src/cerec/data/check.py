@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset
 from cerec.data.graph_checks import FactTable, graph_findings
 from cerec.data.names import INVERSE
+from cerec.data.ragged import distinct
 from cerec.data.report import SEVERITIES, Finding, Quantiles, RelationSummary, Report
 from cerec.data.split import Split
-from cerec.ragged import distinct
 
 _EXAMPLES = 3
 Pairs = NDArray[np.int64]  # user * n_items + item, distinct, in order

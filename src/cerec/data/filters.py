@@ -3,40 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cerec.data import removing
 from cerec.data.dataset import Dataset
 from cerec.data.removing import EXAMPLES, Removed
-from cerec.errors import ConfigError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilterConfig:
-    """What to leave out. The defaults remove repetition only: no pair and no fact is lost."""
-
-    min_rating: float | None = None
-    """Interactions rated below this go; None: all stay."""
-    duplicates: bool = True
-    """Of the same user and item (in the same part) only the earliest interaction stays."""
-    merge_inverses: bool = True
-    """Of two relations that say the same from either end, one stays, with the facts of both."""
-    leave_out: tuple[str, ...] = ()
-    """Relations to leave out, by id, name or pattern (`*` and `?`), for instance `wiki*`."""
-    k_core: int = 0
-    """Users and items with fewer than this many partners go, again and again until none is left
-    (the paper: 10); 0: all stay."""
-    min_entity: int = 0
-    """Entities with fewer than this many facts go (the paper: 10)."""
-    min_relation: int = 0
-    """Relations with fewer than this many facts go (the paper: 50)."""
-    require_attributes: bool = False
-    """Items without any attribute go. They cannot be explained, but can be recommended."""
-
-    def __post_init__(self) -> None:
-        for name in ("k_core", "min_entity", "min_relation"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"filters.{name} must not be negative, got {getattr(self, name)}")
+from cerec.settings.data import FilterConfig
 
 
 def apply(data: Dataset, config: FilterConfig | None = None) -> tuple[Dataset, tuple[Removed, ...]]:

@@ -7,10 +7,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cerec.data import kgat, recbole, tables
 from cerec.data.cache import cache_file, files_key, read_cache, write_cache
 from cerec.data.dataset import Dataset
 from cerec.data.get import SOURCES, cached
+from cerec.data.readers import kgat, recbole, tables
 from cerec.errors import ConfigError, DataError, near_matches, one_of
 
 READERS: Mapping[str, tuple[ModuleType, Callable[..., Dataset]]] = {
@@ -32,7 +32,7 @@ def load(
     if not isinstance(source, str | Path):
         raise DataError(f"load takes the name of a data set or its folder, got {source!r:.60}")
     if source == "demo":
-        from cerec.data.synthetic import demo
+        from cerec.data.synthetic.generate import demo
 
         _check_options("demo", (), options)
         return demo()

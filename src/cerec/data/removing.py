@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from cerec.data.dataset import Dataset, Triples
 from cerec.data.ids import IdTable
 from cerec.data.inverses import find_inverses
+from cerec.data.ragged import distinct
 from cerec.data.restrict import Mask, restrict
 from cerec.errors import ConfigError, DataError, near_matches
-from cerec.ragged import distinct
 
 EXAMPLES = 5
 """How many of the removed things are named."""

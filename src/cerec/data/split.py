@@ -3,47 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset, Interactions
-from cerec.errors import ConfigError, DataError, check_fields, one_of
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
+from cerec.errors import DataError, one_of
 from cerec.rng import generator
-
-Method = Literal["auto", "ratio", "leave_one_out", "time", "given"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitConfig:
-    """How interactions are parted. Every method works user by user."""
-
-    method: Method = "auto"
-    """`ratio`: at random; `leave_one_out`: the last (or, without times, a random) item for test,
-    the one before for validation; `time`: the latest items for test; `given`: the parts the files
-    came in; `auto`: `given` if there are parts, else `ratio`."""
-    train: float = 0.6
-    """Share of a user's items to learn from (`ratio` and `time`); always at least one item."""
-    valid: float = 0.2
-    """Share to stop and choose by."""
-    test: float = 0.2
-    """Share to report on."""
-    carve: float = 0.25
-    """Share of train set aside for validation when given files bring none; 0 leaves train whole.
-    A quarter turns the usual 80/20 files into 60/20/20."""
-
-    def __post_init__(self) -> None:
-        check_fields(self, "split")
-        shares = (self.train, self.valid, self.test)
-        if not all(0 <= s <= 1 for s in shares) or abs(sum(shares) - 1) > 1e-6 or self.train == 0:
-            raise ConfigError(
-                "split.train, split.valid and split.test must be shares that add up to 1, train "
-                f"above 0, got {self.train}, {self.valid}, {self.test}"
-            )
-        if not 0 <= self.carve < 1:
-            raise ConfigError(f"split.carve must be at least 0 and below 1, got {self.carve}")
+from cerec.settings.data import Method, SplitConfig
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.data.ragged import Ragged
 from cerec.explain.assemble import Assembler
 from cerec.explain.explanation import Explanation, FoundBy, filled
 from cerec.explain.kernels import NEVER
@@ -17,8 +18,7 @@ from cerec.explain.proposer import Proposer
 from cerec.explain.search import first_of
 from cerec.explain.standing import Standing
 from cerec.explain.verifier import Outcome, Problem, Rows, Task, Verifier
-from cerec.ragged import Ragged
-from cerec.sample.paths import Proposals
+from cerec.walk.paths import Proposals
 
 _FEW = 3  # changes that need no look at further candidates
 _LOOKS = 8  # answers looked at for each one wanted, when several are

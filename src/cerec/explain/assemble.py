@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
+from cerec.data.facts import Facts
 from cerec.data.ids import IdTable
 from cerec.explain.explanation import Change, Explanation, FoundBy, Named, Step, filled
 from cerec.explain.proposer import walk_to
 from cerec.explain.verifier import Outcome, Task
 from cerec.explain.wording import sentence
-from cerec.graph.facts import Facts
 
 
 class Assembler:

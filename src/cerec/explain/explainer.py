@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.errors import DataError, QuestionError
 from cerec.explain.answer import Answerer
 from cerec.explain.assemble import Assembler
@@ -24,8 +26,6 @@ from cerec.explain.options import Options
 from cerec.explain.proposer import NeighbourProposer, Proposer, unit_rows
 from cerec.explain.standing import Standing
 from cerec.explain.verifier import Task, Verifier
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
 from cerec.recommend.scorer import Scorer
 from cerec.threads import kernel_threads
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.agent.reward import Flip
+from cerec.data.facts import Facts
 from cerec.errors import ConfigError
 from cerec.explain.kernels import NEVER
 from cerec.explain.standing import Standing
 from cerec.explain.verifier import Outcome, Task, Verifier
-from cerec.graph.facts import Facts
-from cerec.recommend.base import Context, Rows
+from cerec.recommend.base import Context, Flip, Rows
 from cerec.recommend.scorer import Scorer
 
 

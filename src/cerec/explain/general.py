@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.data.facts import Facts
 from cerec.explain.enumeration import Found, OutOfTime, size_of, smallest
 from cerec.explain.kernels import NEVER
 from cerec.explain.standing import Standing
 from cerec.explain.verifier import Outcome, Problem, Rows, Task, Verifier, changed_values
-from cerec.graph.facts import Facts
 from cerec.recommend.scorer import Scorer
 
 Rescore = Callable[[int, int, Rows], float]

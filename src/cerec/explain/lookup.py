@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
+from cerec.data.facts import Facts
 from cerec.data.ids import IdTable
 from cerec.errors import QuestionError, UnknownIdError
-from cerec.graph.facts import Facts
 
 Pair = tuple[str, str]
 """(relation, attribute)."""

@@ -9,9 +9,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
-from cerec.sample.paths import Proposals
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
+from cerec.walk.paths import Proposals
 
 
 class Proposer(Protocol):

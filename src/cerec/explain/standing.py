@@ -8,8 +8,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.data.facts import Facts
 from cerec.explain.search import pooled_by_item
-from cerec.graph.facts import Facts
 from cerec.recommend.scorer import Scorer
 
 

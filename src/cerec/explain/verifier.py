@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.data.facts import Facts
 from cerec.explain.enumeration import Found
 from cerec.explain.explanation import Certificate, Question, Status
 from cerec.explain.goal import make_goal
 from cerec.explain.kernels import NEVER, Goal
 from cerec.explain.search import minima, solve
 from cerec.explain.standing import Standing
-from cerec.graph.facts import Facts
 from cerec.recommend.scorer import Scorer
 
 Rows = NDArray[np.int32]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cerec.data.dataset import Dataset
+from cerec.data.facts import Facts
 from cerec.data.ids import IdTable
 from cerec.errors import ConfigError, DataError
-from cerec.graph.facts import Facts
 from cerec.recommend.effects import fit_effects
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator

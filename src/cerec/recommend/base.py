@@ -24,14 +24,16 @@ an epoch, for all pairs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
+from cerec.data.ckg import Ckg
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.recommend.scorer import Scorer
 
 Rows = NDArray[np.int32]
@@ -54,6 +56,11 @@ class Context:
     -1 where there are fewer. K is the largest `list_length` asked for; 0 when nobody asks."""
     value: Vectors | None = None
     """(V, d) vectors of the values of `facts`, for models that learn them; a view."""
+
+
+Flip = Callable[[Context, Rows, Rows, Rows], NDArray[np.integer]]
+"""(context, user, item, other) -> fewest changes of `item` toward `other` that take it out of the
+user's list; 0 where none do. All arrays are (B,)."""
 
 
 class NegativeSampler(Protocol):
@@ -90,6 +97,18 @@ class SwapSampler(Protocol):
         -1 in both where the pair has no swap (no imagined item is learned from).
         """
         ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Material:
+    """What a model may be made of: nothing here knows of validation or test."""
+
+    known: Ragged
+    """User -> train items."""
+    facts: Facts
+    graph: Ckg
+    """The graph of the train part."""
+    seed: int
 
 
 class Recommender(Protocol):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.recommend import kernels
 from cerec.recommend.asking import changed, drawn, drawn_ahead, list_length
 from cerec.recommend.base import NegativeSampler, Rows, SwapSampler
-from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.factors import FactorModel, batches, swap_weights
+from cerec.settings.recommender import RecommenderConfig
 
 
 class PairFactorisation(FactorModel):

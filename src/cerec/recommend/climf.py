@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
 from cerec.recommend import kernels
 from cerec.recommend.base import NegativeSampler, Rows, SwapSampler
 from cerec.recommend.factors import FactorModel, batches

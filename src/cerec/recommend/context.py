@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.recommend.base import Context, Recommender, Rows
 from cerec.recommend.factors import FactorModel
 from cerec.recommend.scorer import Scorer

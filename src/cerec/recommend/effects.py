@@ -16,8 +16,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cerec.data.facts import Facts
 from cerec.errors import DataError
-from cerec.graph.facts import Facts
 from cerec.rng import generator
 
 log = logging.getLogger(__name__)

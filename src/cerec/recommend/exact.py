@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
 from cerec.recommend.base import Rows, Vectors
 from cerec.recommend.scorer import Scorer, rank_of, top_k
 from cerec.recommend.topk import floor_of, over_blocks

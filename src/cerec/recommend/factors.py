@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.errors import RunError
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
 from cerec.recommend import kernels
 from cerec.recommend.base import Context, Rows, Vectors
-from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.topk import top_k_all
 from cerec.rng import generator
+from cerec.settings.recommender import RecommenderConfig
 
 _CHUNKS = 16
 _LARGE = 500_000  # vectors moved in a step, above which several threads are worth waking

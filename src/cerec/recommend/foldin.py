@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor
+from scipy.special import expit
 
 from cerec.errors import ConfigError
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
-from cerec.threads import torch_threads
+from cerec.threads import blas_threads
 
+Array = NDArray[np.float64]
 _STEPS = 60  # far more than Newton's method needs on a convex loss
 _STILL = 1e-9  # a decrease of the loss, relative to it, that ends the search
 
@@ -78,18 +77,16 @@ def solve(
     """The minimum of the loss for vectors of liked items (n, d) and of others (J, d), by Newton's
     method with halved steps.
     """
-    with torch_threads(1):  # products too small to share
-        near, far = torch.from_numpy(good), torch.from_numpy(rest)
-        found: NDArray[np.float64] = _newton(near, far, l2, alone).numpy()
-    return found
+    with blas_threads(1):  # products too small to share
+        return _newton(good, rest, l2, alone)
 
 
-def _newton(good: Tensor, rest: Tensor, l2: float, alone: float) -> Tensor:
-    u = torch.zeros(good.shape[1], dtype=torch.float64)
+def _newton(good: Array, rest: Array, l2: float, alone: float) -> Array:
+    u = np.zeros(good.shape[1])
     now = _loss(u, good, rest, l2, alone)
     for _ in range(_STEPS):
         hessian, gradient = slopes(u, good, rest, l2, alone)
-        step = torch.linalg.solve(hessian, gradient.sum(0))
+        step = np.linalg.solve(hessian, gradient.sum(0))
         size, new = 1.0, _loss(u - step, good, rest, l2, alone)
         while new > now and size > 1e-6:
             size /= 2
@@ -102,28 +99,28 @@ def _newton(good: Tensor, rest: Tensor, l2: float, alone: float) -> Tensor:
     return u
 
 
-def _loss(u: Tensor, good: Tensor, rest: Tensor, l2: float, alone: float) -> float:
+def _loss(u: Array, good: Array, rest: Array, l2: float, alone: float) -> float:
     f_i = good @ u
     gap = (rest @ u)[None, :] - f_i[:, None]  # (n, J)
-    pairs = F.softplus(gap).sum() / max(len(rest), 1)
-    return float(pairs + alone * F.softplus(-f_i).sum() + l2 / 2 * len(good) * u @ u)
+    pairs = np.logaddexp(0.0, gap).sum() / max(len(rest), 1)
+    return float(pairs + alone * np.logaddexp(0.0, -f_i).sum() + l2 / 2 * len(good) * u @ u)
 
 
 def slopes(
-    u: Tensor, good: Tensor, rest: Tensor, l2: float, alone: float = 0.0
-) -> tuple[Tensor, Tensor]:
+    u: Array, good: Array, rest: Array, l2: float, alone: float = 0.0
+) -> tuple[Array, Array]:
     """Hessian (d, d) of the loss, and the gradient (n, d) of each liked item's part of it."""
     n, share = len(good), 1.0 / max(len(rest), 1)
     f_i = good @ u
-    push = torch.sigmoid((rest @ u)[None, :] - f_i[:, None])
-    pull = alone * torch.sigmoid(-f_i)
+    push = expit((rest @ u)[None, :] - f_i[:, None])
+    pull = alone * expit(-f_i)
     gradient = share * (push @ rest) - (share * push.sum(1) + pull)[:, None] * good + l2 * u
     bend = push * (1 - push) * share
-    own = bend.sum(1) + pull * torch.sigmoid(f_i)
+    own = bend.sum(1) + pull * expit(f_i)
     cross = good.T @ bend @ rest
     hessian = (good.T * own) @ good + (rest.T * bend.sum(0)) @ rest - cross - cross.T
     # without a pull towards zero the loss may be flat somewhere
-    flat = max(l2 * n, 1e-8) * torch.eye(len(u), dtype=torch.float64)
+    flat = max(l2 * n, 1e-8) * np.eye(len(u))
     return hessian + flat, gradient
 
 

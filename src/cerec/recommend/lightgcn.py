@@ -8,16 +8,16 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.errors import RunError
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
 from cerec.recommend.asking import changed, drawn, drawn_ahead, list_length
 from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
-from cerec.recommend.config import RecommenderConfig
 from cerec.recommend.factors import batches, start_vectors, swap_weights
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.sparse import Sparse, multiply
 from cerec.recommend.topk import top_k_all
+from cerec.settings.recommender import RecommenderConfig
 
 _NAMES = ("user", "own", "value")
 

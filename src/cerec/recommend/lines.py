@@ -16,8 +16,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
-from cerec.ragged import Ragged
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
 

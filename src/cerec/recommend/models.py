@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from cerec.graph.facts import Facts
-from cerec.ragged import Ragged
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
 from cerec.recommend.base import Recommender
 from cerec.recommend.bpr import PairFactorisation
 from cerec.recommend.climf import ListFactorisation
-from cerec.recommend.config import RecommenderConfig
-from cerec.recommend.lightgcn import LightGCN
+from cerec.settings.recommender import RecommenderConfig
 
 
 def build(config: RecommenderConfig, known: Ragged, facts: Facts, *, seed: int) -> Recommender:
@@ -16,5 +15,7 @@ def build(config: RecommenderConfig, known: Ragged, facts: Facts, *, seed: int) 
     if config.model == "climf-original":
         return ListFactorisation(config, known, facts, seed=seed)
     if config.model == "lightgcn":
+        from cerec.recommend.lightgcn import LightGCN  # needs torch
+
         return LightGCN(config, known, facts, seed=seed)
     return PairFactorisation(config, known, facts, seed=seed, alone=config.alone)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
 from cerec.recommend.scorer import Scorer
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.graph.facts import Facts
+from cerec.data.facts import Facts
 from cerec.recommend.scorer import Scorer
 
 

@@ -23,8 +23,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.data.facts import Facts
 from cerec.errors import DataError
-from cerec.graph.facts import Facts
 
 Pooling = Literal["mean", "sum"]
 MOST_SUMMANDS = 1 << 20

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
 
 
 @dataclass(frozen=True, slots=True, eq=False)

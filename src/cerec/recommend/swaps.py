@@ -8,8 +8,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.data.facts import Facts
 from cerec.errors import ConfigError
-from cerec.graph.facts import Facts
 from cerec.recommend.base import Context, Rows
 from cerec.recommend.draws import below, fresh_state, holds, walk
 

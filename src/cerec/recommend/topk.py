@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.ragged import Ragged
+from cerec.data.ragged import Ragged
 from cerec.recommend.base import Rows, Vectors
 from cerec.threads import blas_threads, kernel_threads
 

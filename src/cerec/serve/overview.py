@@ -12,7 +12,7 @@ import numpy as np
 from cerec.explain.explanation import Explanation
 
 if TYPE_CHECKING:
-    from cerec.run import Run
+    from cerec.runs.run import Run
 
 SAMPLE_USERS = 100
 SAMPLE_ITEMS = 10

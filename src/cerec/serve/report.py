@@ -18,7 +18,7 @@ from cerec.serve.page import load_files
 from cerec.serve.service import timeless
 
 if TYPE_CHECKING:
-    from cerec.run import Run
+    from cerec.runs.run import Run
 
 MODULES = (
     "dom.js",

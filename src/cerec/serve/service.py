@@ -21,7 +21,7 @@ from cerec.serve.overview import overview, run_facts
 from cerec.serve.search import Index
 
 if TYPE_CHECKING:
-    from cerec.run import Run
+    from cerec.runs.run import Run
 
 Page = dict[str, Any]
 

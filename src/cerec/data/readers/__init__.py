@@ -1,0 +1,1 @@
+"""Readers of files: plain tables, KGAT, RecBole."""

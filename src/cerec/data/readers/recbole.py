@@ -1,0 +1,192 @@
+"""RecBole atomic files: `NAME.inter`, `.item`, `.user`, `.link`, `.kg` with typed headers.
+
+Two more files of the same kind carry names where they are known: `NAME.entity` and
+`NAME.relation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from cerec.data.columns import Table
+from cerec.data.dataset import Dataset
+from cerec.data.escape import MARK, is_escaped, unescape
+from cerec.data.frames import PARTS, Tables, build
+from cerec.data.readers.delimited import read_delimited
+from cerec.data.readers.tables import find_table, read_table
+from cerec.data.text import PACKED, stem_of
+from cerec.errors import DataError
+
+OPTIONS = ("bins",)
+_TYPES = ("token", "token_seq", "float", "float_seq")
+_SIDE = {"user": "users", "item": "items", "entity": "entities", "relation": "relations"}
+_TITLES = ("name", "title", "movie_title", "item_name", "item_title", "product_title")
+
+
+def looks_like(folder: Path) -> bool:
+    """True for a folder with a `.inter` file."""
+    return bool(_with_ending(folder, "inter"))
+
+
+def files(folder: Path, **_: object) -> list[Path]:
+    """The files to read."""
+    inter, side = _files(folder)
+    extra = [p for p in (find_table(folder, "planted"), folder / MARK) if p and p.exists()]
+    return [*inter.values(), *side.values(), *extra]
+
+
+def _with_ending(folder: Path, kind: str) -> list[Path]:
+    endings = [f".{kind}{packed}" for packed in ("", *PACKED)]
+    return sorted(p for ending in endings for p in folder.glob(f"*{ending}"))
+
+
+def _files(folder: Path) -> tuple[dict[str, Path], dict[str, Path]]:
+    """Interaction files by part ("" for a whole one), and the others by ending."""
+    inter = {_part(path): path for path in _with_ending(folder, "inter")}
+    if not inter:
+        raise DataError(f"{folder}: no .inter file; expected NAME.inter")
+    if len(inter) < len(_with_ending(folder, "inter")) or ("" in inter and len(inter) > 1):
+        names = ", ".join(p.name for p in _with_ending(folder, "inter"))
+        raise DataError(f"{folder}: several .inter files ({names}); keep one data set a folder")
+    side = {}
+    for kind in (*_SIDE, "link", "kg"):
+        found = _with_ending(folder, kind)
+        if len(found) > 1:
+            names = ", ".join(p.name for p in found)
+            raise DataError(f"{folder}: several .{kind} files ({names}); keep one")
+        if found:
+            side[kind] = found[0]
+    return inter, side
+
+
+def _part(path: Path) -> str:
+    """The part in `NAME.train.inter`; empty for `NAME.inter`."""
+    middle = stem_of(path).removesuffix(".inter").rpartition(".")[2]
+    return middle if middle in PARTS else ""
+
+
+def read_recbole(folder: Path, bins: Mapping[str, int] | None = None) -> Dataset:
+    """The dataset of a folder of atomic files.
+
+    Token columns of `.item` become attributes; float columns only when `bins` asks for them. The
+    facts of `.kg` belong to the items that `.link` names; without it, to items of the same id.
+    """
+    inter, side = _files(folder)
+    escaped = is_escaped(folder)
+    read = {kind: _read(path, escaped) for kind, path in side.items()}
+    notes: list[str] = []
+    pairs = [(_read(path, escaped).table(), PARTS.get(part)) for part, path in inter.items()]
+    tables = Tables(interactions=pairs, bins=bins or {}, notes=notes)
+    for kind, name in _SIDE.items():
+        if kind in read:
+            setattr(tables, name, read[kind].attributes(bins or {}, notes))
+    items = _items(tables)
+    if "kg" in read:
+        link = read["link"].table() if "link" in read else None
+        tables.triples = _linked(read["kg"].table(), link, items, notes)
+    planted = find_table(folder, "planted")
+    if planted is not None:
+        tables.planted = read_table(planted)
+    return build(folder.resolve().name, tables)
+
+
+class _Atomic:
+    """A table whose header gives a type to every column."""
+
+    def __init__(self, path: Path, raw: Table) -> None:
+        self.path, self.raw = path, raw
+        self.types: dict[str, str] = {}
+        for column in raw.frame.columns:
+            name, _, kind = column.rpartition(":")
+            if kind not in _TYPES or not name or name in self.types:
+                raise DataError(
+                    f"{path}:1: expected columns like 'item_id:token', got {column!r}; "
+                    f"types are {', '.join(_TYPES)}, names distinct"
+                )
+            self.types[name] = kind
+
+    def table(self) -> Table:
+        """The columns under their bare names."""
+        frame = self.raw.frame.rename(dict(zip(self.raw.frame.columns, self.types, strict=True)))
+        return Table(self.raw.label, frame, self.raw.place)
+
+    def attributes(self, bins: Mapping[str, int], notes: list[str]) -> Table:
+        """The table with a title as `name`, token sequences as lists, and no other floats."""
+        table = self.table()
+        frame = table.frame
+        identifier, *others = frame.columns
+        title = next((c for c in _TITLES if c in others), None)
+        unused = [c for c in others if self.types[c].startswith("float") and c not in bins]
+        if unused:
+            notes.append(f"{self.path.name}: float columns not used without bins: {unused}")
+        frame = frame.drop(unused)
+        for column in frame.columns:
+            if column in (identifier, title) or column in bins:
+                continue
+            several = self.types[column] == "token_seq"
+            values = pl.col(column).str.split(" ") if several else pl.concat_list(column)
+            frame = frame.with_columns(values)
+        if title and title != "name":
+            frame = frame.rename({title: "name"})
+        return Table(table.label, frame, table.place)
+
+
+def _read(path: Path, escaped: bool) -> _Atomic:
+    table = read_delimited(path, "\t", quote=None)
+    if escaped:
+        plain = {c: [unescape(v) if v else v for v in table.frame[c]] for c in table.frame.columns}
+        frame = pl.DataFrame(plain, schema=table.frame.schema)
+        table = Table(table.label, frame, table.place)
+    return _Atomic(path, table)
+
+
+def _items(tables: Tables) -> set[str]:
+    """Every item id there is."""
+    columns = [t.ids("item_id", "item") for t, _ in tables.interactions]
+    if tables.items is not None:
+        columns.append(tables.items.ids("item_id", "item"))
+    return {i for column in columns for i in column.unique().to_list()}
+
+
+def _linked(kg: Table, link: Table | None, items: set[str], notes: list[str]) -> Table:
+    """Triples in which a linked entity is replaced by its items."""
+    head, relation, tail = kg.ids("head_id"), kg.ids("relation_id"), kg.ids("tail_id")
+    frame = pl.DataFrame({"head": head, "relation": relation, "tail": tail})
+    if link is not None:
+        item, entity = link.ids("item_id"), link.ids("entity_id")
+        known = item.is_in(items)
+        if not known.all():
+            notes.append(f"{link.label}: {(~known).sum():,} links of unknown items not used")
+        pairs = pl.DataFrame({"item": item, "entity": entity}).filter(known).unique()
+        moved = _moved({*head.to_list(), *tail.to_list()}, set(pairs["entity"]), items)
+        frame = _replaced(_replaced(frame, "head", pairs, moved), "tail", pairs, moved)
+    nodes = pl.concat([frame["head"], frame["tail"]]).unique()
+    entities = (~nodes.is_in(items)).sum()
+    notes.append(
+        f"{Path(kg.label).name}: {len(head):,} triples, {relation.n_unique()} relations, "
+        f"{entities:,} entities that are not items"
+    )
+    return Table(kg.label, frame, kg.place)
+
+
+def _moved(nodes: set[str], linked: set[str], items: set[str]) -> dict[str, str]:
+    """New ids for entities that are no item but have the id of one."""
+    moved = {}
+    for i in sorted((nodes - linked) & items):
+        free = f"entity:{i}"
+        while free in nodes or free in items:
+            free = f"entity:{free}"
+        moved[i] = free
+    return moved
+
+
+def _replaced(
+    frame: pl.DataFrame, column: str, pairs: pl.DataFrame, moved: dict[str, str]
+) -> pl.DataFrame:
+    """`column` with items in place of linked entities, and other ids out of their way."""
+    joined = frame.join(pairs, left_on=column, right_on="entity", how="left")
+    own = pl.col(column).replace(moved) if moved else pl.col(column)
+    return joined.with_columns(pl.coalesce("item", own).alias(column)).drop("item")

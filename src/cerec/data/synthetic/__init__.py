@@ -1,0 +1,1 @@
+"""A generated world with planted tastes."""

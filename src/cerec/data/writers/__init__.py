@@ -1,0 +1,1 @@
+"""Writers of the formats that the readers read."""

@@ -1,1 +1,0 @@
-"""Stage 8: recommendations and explanations to numbers."""

@@ -1,1 +1,0 @@
-"""Stage 2: tables to the collaborative knowledge graph and its node vectors."""

@@ -1,0 +1,1 @@
+"""A finished recommender with its data: trained, wrapped, opened, measured."""

@@ -1,0 +1,163 @@
+"""A run as a self-contained folder: settings, tables, graph, weights, history; nothing that runs.
+
+config.toml        the settings
+run.json           versions, seed, data fingerprint, metrics, timings
+model.safetensors  scores and effects, the agent's vectors
+split.safetensors  train, validation and test parts
+graph.safetensors, data.json, users/items/entities/relations.parquet   the data
+history.csv        one line per epoch
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from cerec import __version__
+from cerec.data.dataset import Dataset
+from cerec.data.ragged import Ragged
+from cerec.data.split import Split
+from cerec.errors import RunError
+from cerec.files import read_arrays, read_json, write_arrays
+from cerec.recommend.scorer import Scorer
+
+FORMAT = 1
+FILES = (
+    *("config.toml", "run.json", "model.safetensors", "split.safetensors", "history.csv"),
+    *("graph.safetensors", "data.json"),
+    *(f"{table}.parquet" for table in ("users", "items", "entities", "relations")),
+)
+"""What a run writes into its folder."""
+_PARTS = ("train", "valid", "test")
+_SCORER = ("user", "item", "effect", "effect_user", "matrix")
+
+
+def versions() -> dict[str, str]:
+    """What this run was made with."""
+    found = {"cerec": __version__, "python": platform.python_version()}
+    for name in ("torch", "numpy", "numba", "polars"):
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def split_arrays(split: Split) -> dict[str, NDArray[Any]]:
+    """The parts of a split as named arrays."""
+    parts = {name: getattr(split, name) for name in _PARTS}
+    return {f"{n}.{a}": getattr(r, a) for n, r in parts.items() for a in ("indptr", "indices")}
+
+
+def read_split(path: Path, n_users: int, n_items: int) -> Split:
+    """The split written from `split_arrays`, of that many users and items."""
+    arrays = read_arrays(path)
+    try:
+        parts = [Ragged(arrays[f"{n}.indptr"], arrays[f"{n}.indices"]) for n in _PARTS]
+    except KeyError as missing:
+        raise RunError(f"{path}: holds no {missing}; the run folder is damaged") from None
+    for part in parts:
+        inside = not part.size or 0 <= part.indices.min() <= part.indices.max() < n_items
+        if len(part) != n_users or part.indptr[-1] != part.size or not inside:
+            raise RunError(f"{path}: does not fit the users and items; the run folder is damaged")
+    return Split(*parts)
+
+
+def scorer_arrays(scorer: Scorer) -> dict[str, NDArray[Any]]:
+    """The arrays of a scorer, each once."""
+    arrays = {name: getattr(scorer, name) for name in _SCORER}
+    if scorer.effect_user is scorer.user:
+        del arrays["effect_user"]
+    return {f"scorer.{name}": a for name, a in arrays.items() if a is not None}
+
+
+def scorer_from(
+    arrays: Mapping[str, NDArray[Any]],
+    facts: Mapping[str, Any],
+    path: Path,
+    n_users: int,
+    n_items: int,
+) -> Scorer:
+    """The scorer written from `scorer_arrays`, for that many users and items."""
+    found: dict[str, Any] = {name: arrays.get(f"scorer.{name}") for name in _SCORER}
+    if found["user"] is None or found["item"] is None or found["effect"] is None:
+        raise RunError(f"{path / 'model.safetensors'}: holds no scorer; the run folder is damaged")
+    if found["effect_user"] is None:
+        found["effect_user"] = found["user"]
+    scorer = Scorer(pooling=facts["pooling"], fidelity=facts["fidelity"], **found)
+    if (scorer.n_users, scorer.n_items) != (n_users, n_items):
+        raise RunError(
+            f"{path / 'model.safetensors'}: scores {scorer.n_users} users and {scorer.n_items} "
+            f"items, the data has {n_users} and {n_items}; the run folder is damaged"
+        )
+    return scorer
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """`run.json`, checked: a clear line when the folder is not a finished run."""
+    if folder.is_file():
+        raise RunError(f"{folder}: is a file; give the folder of a run")
+    if not folder.is_dir():
+        raise RunError(
+            f"{folder}: no such folder; make a run with: cerec train DATA --out {folder}"
+        )
+    if not (folder / "run.json").exists():
+        hint = "is not a run folder; make one with: cerec train DATA --out RUN"
+        if (folder / "checkpoint").is_dir() or (folder / "begun.json").exists():
+            hint = (
+                f"is an unfinished training; go on with: cerec train DATA --out {folder} --resume"
+            )
+        raise RunError(f"{folder} {hint}")
+    facts = read_json(folder / "run.json")
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        raise RunError(f"{folder / 'run.json'}: not format {FORMAT}; train again with this version")
+    tables = all(
+        isinstance(facts.get(name), dict) for name in ("scorer", "metrics", "meta", "data")
+    )
+    sound = tables and facts["scorer"].get("pooling") in ("mean", "sum")
+    if not sound or "fidelity" not in facts["scorer"] or not isinstance(facts.get("seed"), int):
+        raise RunError(f"{folder / 'run.json'}: damaged; restore a copy or train again")
+    return facts
+
+
+def refuse_other_data(folder: Path, facts: Mapping[str, Any], data: Dataset) -> None:
+    """Refuse data in a run folder that are not those of its `run.json`."""
+    if facts["data"].get("fingerprint") != data.fingerprint:
+        raise RunError(
+            f"{folder}: its data are not those that run.json was written for (fingerprint "
+            f"{data.fingerprint[:8]}, expected {str(facts['data'].get('fingerprint'))[:8]}); "
+            "restore a copy of the folder, or train again"
+        )
+
+
+def kept_beside(folder: Path, begun: object) -> list[str]:
+    """What stays in a folder when a run is saved there: all that is not of another run.
+
+    A checkpoint stays if its training was `begun` as the one that made the run.
+    """
+    if not folder.is_dir():
+        return []
+    path = folder / "begun.json"
+    same = path.exists() and read_json(path) == begun
+    gone = {*FILES, *(() if same else ("begun.json", "checkpoint"))}
+    return sorted(other.name for other in folder.iterdir() if other.name not in gone)
+
+
+__all__ = [
+    "FILES",
+    "FORMAT",
+    "kept_beside",
+    "read_arrays",
+    "read_facts",
+    "read_split",
+    "refuse_other_data",
+    "scorer_arrays",
+    "scorer_from",
+    "split_arrays",
+    "versions",
+    "write_arrays",
+]

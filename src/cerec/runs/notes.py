@@ -1,0 +1,150 @@
+"""Settings that will do nothing in a training, each told in a line before it starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cerec.data.dataset import Dataset
+from cerec.data.facts import Facts
+from cerec.recommend.base import NegativeSampler
+from cerec.recommend.in_force import imaginable, signals_in_force
+from cerec.settings.models import find
+from cerec.settings.run import RunConfig
+from cerec.settings.train import SignalConfig
+
+DEFAULT = RunConfig()
+
+
+def idle(
+    config: RunConfig,
+    data: Dataset,
+    facts: Facts,
+    negatives: NegativeSampler | None = None,
+    *,
+    validated: bool = True,
+) -> list[str]:
+    """What will do nothing of what was asked, a line each; empty when all of it counts.
+
+    `validated`: whether there is a validation part to stop by.
+    """
+    out = [f"note: {words}" for words in (*_of_split(config, data), *_of_model(config, negatives))]
+    if not validated and config.train.epochs == DEFAULT.train.epochs:
+        out.append(
+            "note: no validation part says when to stop, so all of train.epochs = "
+            f"{config.train.epochs:,} are learned; set it to the best epoch of a run that has one"
+        )
+    if not config.system:
+        out += [f"note: {words}" for words in (*_of_facts(config, facts), *_of_options(config))]
+    return out
+
+
+def in_force(config: RunConfig, facts: Facts) -> SignalConfig:
+    """The signals a training learns from: none but its own where a compared system is trained."""
+    if config.system:
+        return SignalConfig(counterfactuals="none")
+    return signals_in_force(config.signals, config.recommender, config.agent, facts)
+
+
+def _of_split(config: RunConfig, data: Dataset) -> list[str]:
+    wanted, default = config.split, DEFAULT.split
+    shares = (wanted.train, wanted.valid, wanted.test)
+    given = wanted.method == "given" or (
+        wanted.method == "auto" and data.interactions.part is not None
+    )
+    if not given or shares == (default.train, default.valid, default.test):
+        return []
+    return [
+        "this data comes in parts, which are kept; split.train, split.valid and split.test have "
+        'no effect unless split.method = "ratio"'
+    ]
+
+
+def _of_model(config: RunConfig, negatives: NegativeSampler | None) -> list[str]:
+    name = config.system[0] if config.system else config.recommender.model
+    literal = not config.system and config.signals.counterfactuals == "literal"
+    out = []
+    draws = find(name).negatives if config.system else name != "climf-original"
+    if negatives is not None and not draws:
+        out.append(f"{name} draws no negatives; negatives= has no effect")
+    elif negatives is not None and literal:
+        out.append(
+            'with signals.counterfactuals = "literal" negatives are the counterfactual items; '
+            f"negatives= has an effect in the warm-up alone (train.warmup = {config.train.warmup})"
+        )
+    asked = (config.recommender, config.signals) != (DEFAULT.recommender, DEFAULT.signals)
+    if config.system and asked:
+        out.append(f"{name} is trained; [recommender] and [signals] have no effect")
+    return out
+
+
+def _of_facts(config: RunConfig, facts: Facts) -> list[str]:
+    kind, name = config.signals.counterfactuals, config.recommender.model
+    silent = replace(DEFAULT.signals, counterfactuals="none")
+    if name == "climf-original" and config.signals != silent:
+        return ["climf-original learns from liked items alone; [signals] has no effect"]
+    if kind == "none":
+        return []
+    if facts.n_values == 0:
+        instead = "has no effect" if kind == "imagined" else "draws uniform negatives instead"
+        return [
+            "no item of this data has attributes, so none has a counterfactual one; "
+            f'signals.counterfactuals = "{kind}" {instead}'
+        ]
+    if kind == "imagined" and config.recommender.vectors == "id":
+        return [
+            'with recommender.vectors = "id" an item has no values to imagine otherwise; '
+            'signals.counterfactuals = "imagined" has no effect'
+        ]
+    if kind == "imagined" and not imaginable(
+        config.signals, config.recommender, config.agent, facts
+    ):
+        return [
+            "no walk leads to an item with another value of the same relation (one attribute "
+            'column with one value per item?); signals.counterfactuals = "imagined" has no effect'
+        ]
+    if config.train.epochs <= config.train.warmup:
+        return [
+            f"training ends with its warm-up (train.epochs = {config.train.epochs}, train.warmup "
+            f'= {config.train.warmup}); signals.counterfactuals = "{kind}" has no effect'
+        ]
+    return []
+
+
+def _of_options(config: RunConfig) -> list[str]:
+    """Settings that only some choice of another one looks at."""
+    kind, chooser = config.signals.counterfactuals, config.signals.chooser
+    imagined = kind == "imagined"
+    rows = (
+        ("signals", "share", kind == "mixture", 'signals.counterfactuals = "mixture"'),
+        (
+            "signals",
+            "swap_steps",
+            imagined and chooser == "random",
+            'imagined items and signals.chooser = "random"',
+        ),
+        (
+            "agent",
+            "swap",
+            imagined and chooser == "agent",
+            'imagined items and signals.chooser = "agent"',
+        ),
+        ("signals", "dns_candidates", config.signals.negatives == "dns", "dns negatives"),
+        ("recommender", "swap_weight", imagined, "imagined items"),
+        ("recommender", "swap_known", imagined, "imagined items"),
+        ("agent", "price", config.agent.reward == "verified", 'agent.reward = "verified"'),
+        (
+            "recommender",
+            "layers",
+            config.recommender.model == "lightgcn",
+            'recommender.model = "lightgcn"',
+        ),
+    )
+    out = [
+        f"{section}.{name} has an effect only with {where}"
+        for section, name, used, where in rows
+        if not used
+        and getattr(getattr(config, section), name) != getattr(getattr(DEFAULT, section), name)
+    ]
+    if (config.agent.attribute_step, config.agent.item_step) == ("uniform", "uniform"):
+        out.append("with both steps of its walk uniform the agent has nothing to learn")
+    return out

@@ -1,0 +1,300 @@
+"""A finished recommender with its data: recommend, explain, save. The pipeline is in `pipeline`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.checkpoint import find_checkpoint
+from cerec.data.ckg import Ckg
+from cerec.data.dataset import Dataset
+from cerec.data.facts import Facts
+from cerec.data.split import Split
+from cerec.data.store import read_dataset, write_dataset
+from cerec.errors import ConfigError, QuestionError, RunError
+from cerec.explain.lookup import pair_of, value_rows
+from cerec.files import copy_of, read_arrays, replacing, write_arrays, write_json
+from cerec.history import read_history, write_history
+from cerec.recommend.exact import exact_lists
+from cerec.recommend.newitem import add_item
+from cerec.recommend.scorer import Scorer, rank_of, top_k
+from cerec.runs.folder import (
+    FORMAT,
+    kept_beside,
+    read_facts,
+    read_split,
+    refuse_other_data,
+    scorer_arrays,
+    scorer_from,
+    split_arrays,
+    versions,
+)
+from cerec.runs.lock import held
+from cerec.runs.new_item import NewItem
+from cerec.settings.parsing import parse
+from cerec.settings.run import RunConfig, read_toml, to_toml
+
+if TYPE_CHECKING:
+    from cerec.explain.explainer import Explainer
+    from cerec.explain.explanation import Explanation, WhatIf
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """One line of a list; rank 1 is best."""
+
+    item: str
+    name: str
+    score: float
+    rank: int
+
+
+class Run:
+    """Data, split, scores and agent of one training, or around a recommender made elsewhere.
+
+    Ids in and out are the data's own. Items a user has in the train part are known and never
+    recommended; the validation and test parts stay the future.
+    """
+
+    def __init__(
+        self,
+        data: Dataset,
+        split: Split,
+        scorer: Scorer,
+        *,
+        config: RunConfig | None = None,
+        seed: int = 0,
+        vectors: NDArray[np.float32] | None = None,
+        metrics: Mapping[str, Any] | None = None,
+        history: Sequence[Mapping[str, Any]] = (),
+        meta: Mapping[str, Any] | None = None,
+        rescore: Callable[[str, str, list[tuple[str, str]]], float] | None = None,
+    ) -> None:
+        self.data, self.split, self.scorer = data, split, scorer
+        self.config = config or RunConfig()
+        self.seed = seed
+        self.vectors = vectors
+        """Node vectors of the trained agent; None when there is none."""
+        self.metrics = dict(metrics or {})
+        self.history = [dict(row) for row in history]
+        self.meta = dict(meta or {})
+        self._rescore = rescore
+
+    def __repr__(self) -> str:
+        test = self.metrics.get("test", {})
+        figures = [f"{k} {v:.4f}" for k, v in test.items() if isinstance(v, float)][:2]
+        return f"Run({', '.join([repr(self.data), f'seed {self.seed}', *figures])})"
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known of each item."""
+        return Facts.build(self.data)
+
+    @cached_property
+    def ckg(self) -> Ckg:
+        """The collaborative knowledge graph of the train part."""
+        return Ckg.build(self.data, self.split.train)
+
+    @cached_property
+    def explainer(self) -> Explainer:
+        """Answers why, why not and what if."""
+        from cerec.explain.explainer import Explainer
+        from cerec.walk.proposals import BeamProposer
+
+        proposer = None
+        if self.vectors is not None:
+            c = self.config
+            proposer = BeamProposer(self.vectors, self.ckg, c.agent, c.encoder)
+        return Explainer(
+            self.data,
+            self.split.train,
+            self.facts,
+            self.scorer,
+            proposer,
+            rescore=self._rescore,
+        )
+
+    def recommend(self, user: object, k: int = 20) -> list[Recommendation]:
+        """The first k unknown items; the whole catalogue when k is larger."""
+        row = self.data.users.row(user)
+        return self._ranked(self.scorer.scores(row), _positive(k), self.split.train.row(row))
+
+    def recommend_all(self, k: int = 20) -> Iterator[tuple[str, list[Recommendation]]]:
+        """Every user with their list, in order: those of `recommend`, several times faster."""
+        lists = exact_lists(self.scorer, self.split.train, _positive(k))
+        for user, (rows, scores) in zip(self.data.users, lists, strict=True):
+            yield user, self._listed(rows, scores)
+
+    def recommend_for(self, items: Iterable[object], k: int = 20) -> list[Recommendation]:
+        """A list for someone who is not in the data, known only by a few items (fold-in)."""
+        from cerec.recommend.foldin import add_user
+
+        if isinstance(items, str) or not isinstance(items, Iterable):
+            raise ConfigError(f"recommend_for takes a list of item ids, got {items!r}")
+        rows = np.unique([self.data.items.row(i) for i in items]).astype(np.int32)
+        if len(rows) == 0:
+            raise ConfigError("recommend_for needs at least one item id to know somebody by")
+        model = self.config.recommender
+        alone = 0.0 if self.config.model else model.alone
+        scorer, user = add_user(self.scorer, rows, l2=model.l2, alone=alone)
+        return self._ranked(scorer.scores(user), _positive(k), rows)
+
+    def new_item(self, attributes: Iterable[tuple[str, str]]) -> NewItem:
+        """An item that came after training, with exactly these (relation, attribute) pairs.
+
+        `new_item(...).place(user)` says where it would stand, `.users(k)` whom it suits best.
+        """
+        values = value_rows(self.data, self.facts, attributes)
+        if len(values) == 0:
+            raise QuestionError(
+                "a new item is known by its attributes alone; give a (relation, attribute) pair"
+            )
+        scorer, row = add_item(self.scorer, self.facts, values)
+        pairs = tuple(pair_of(self.data, self.facts, int(v)) for v in values)
+        return NewItem(self.data, self.split.train, scorer, row, pairs)
+
+    def _ranked(
+        self, scores: NDArray[np.float64], k: int, known: NDArray[np.int32]
+    ) -> list[Recommendation]:
+        rows = top_k(scores, k, known)
+        return self._listed(rows, scores[rows])
+
+    def _listed(
+        self, rows: NDArray[np.integer], scores: NDArray[np.float64]
+    ) -> list[Recommendation]:
+        items = self.data.items
+        pairs = zip(rows.tolist(), scores.tolist(), strict=True)
+        return [
+            Recommendation(items[i], items.name(i), score, rank)
+            for rank, (i, score) in enumerate(pairs, start=1)
+        ]
+
+    def explain(
+        self, user: object, item: object = None, k: int = 20, **options: Any
+    ) -> Explanation:
+        """Why `item` is in the list, as the smallest change that takes it out.
+
+        Options: see `cerec.explain.explainer.Explainer.explain`.
+        """
+        return self.explainer.explain(user, item, k=k, **options)
+
+    def explain_many(
+        self, pairs: Iterable[tuple[object, object]], k: int = 20, **options: Any
+    ) -> Iterator[Explanation]:
+        """Explanations in the order of the pairs, computed in batches."""
+        return self.explainer.explain_many(pairs, k=k, **options)
+
+    def what_if(
+        self, user: object, item: object, attributes: Iterable[tuple[str, str]], k: int = 20
+    ) -> WhatIf:
+        """Score, rank and list had the item had exactly these (relation, attribute) pairs."""
+        return self.explainer.what_if(user, item, attributes, k=k)
+
+    def rescore(self, user: object, item: object, attributes: Iterable[tuple[str, str]]) -> float:
+        """f(u, i | A): the score had the item had exactly these (relation, attribute) pairs."""
+        return self.explainer.rescore(user, item, attributes)
+
+    def attributes(self, item: object) -> list[tuple[str, str]]:
+        """The item's (relation, attribute) pairs."""
+        return self.explainer.attributes(item)
+
+    def rank(self, user: object, item: object) -> int:
+        """Rank of an item among all the user does not know."""
+        row = self.data.users.row(user)
+        scores = self.scorer.scores(row)
+        return rank_of(scores, self.data.items.row(item), self.split.train.row(row))
+
+    def listed_pairs(self, k: int = 20) -> Iterator[tuple[str, str]]:
+        """Every user with every item of their list, in order."""
+        lists = exact_lists(self.scorer, self.split.train, _positive(k))
+        for user, (rows, _) in zip(self.data.users, lists, strict=True):
+            for item in rows.tolist():
+                yield user, self.data.items[item]
+
+    def save(self, folder: str | Path) -> Path:
+        """Write everything to a folder that `cerec.open` reads, in place of the run there.
+
+        What else lies in that folder, such as a report, stays; so does the checkpoint of the
+        training that made this run. A folder with that of another is refused.
+        """
+        path = Path(folder)
+        if path.exists() and not path.is_dir():
+            raise RunError(f"{path}: is a file; save to a folder")
+        if Path.cwd().is_relative_to(path.resolve()):
+            raise RunError(f"{path}: is the folder you stand in; save from outside of it")
+        if path.is_dir() and any(path.iterdir()) and not (path / "run.json").exists():
+            raise RunError(f"{path}: holds other files; save to a new folder, or to that of a run")
+        with held(path) if path.is_dir() else nullcontext():
+            kept = kept_beside(path, self.meta.get("begun"))
+            if "checkpoint" not in kept and find_checkpoint(path / "checkpoint"):
+                raise RunError(f"{path}: holds an unfinished training; save to another folder")
+            with replacing(path, folder=True) as new:
+                new.mkdir()
+                self.write(new)
+                for name in kept:
+                    copy_of(path / name, new / name)
+        return path
+
+    def write(self, folder: Path) -> None:
+        """Write the files of the run into an existing folder, `run.json` last."""
+        write_dataset(self.data, folder)
+        with replacing(folder / "config.toml") as target:
+            target.write_text(to_toml(self.config), encoding="utf-8")
+        write_arrays(folder / "split.safetensors", split_arrays(self.split))
+        arrays = scorer_arrays(self.scorer)
+        if self.vectors is not None:
+            arrays["agent.vectors"] = self.vectors
+        write_arrays(folder / "model.safetensors", arrays)
+        write_history(folder / "history.csv", self.history)
+        write_json(folder / "run.json", self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "versions": versions(),
+            "seed": self.seed,
+            "data": {"name": self.data.name, "fingerprint": self.data.fingerprint},
+            "scorer": {"pooling": self.scorer.pooling, "fidelity": self.scorer.fidelity},
+            "metrics": self.metrics,
+            "meta": self.meta,
+        }
+
+
+def open_run(folder: str | Path) -> Run:
+    """The run in a folder written by `Run.save` or `cerec train`."""
+    path = Path(folder)
+    facts = read_facts(path)
+    arrays = read_arrays(path / "model.safetensors")
+    if not (path / "config.toml").exists():
+        raise RunError(f"{path / 'config.toml'}: no such file; the run folder is damaged")
+    data = read_dataset(path)
+    refuse_other_data(path, facts, data)
+    return Run(
+        data,
+        read_split(path / "split.safetensors", len(data.users), len(data.items)),
+        scorer_from(arrays, facts["scorer"], path, len(data.users), len(data.items)),
+        config=parse(RunConfig, read_toml(path / "config.toml")),
+        seed=facts["seed"],
+        vectors=arrays.get("agent.vectors"),
+        metrics=facts["metrics"],
+        history=read_history(path / "history.csv"),
+        meta=facts["meta"],
+    )
+
+
+def open_explainer(folder: Path) -> Explainer:
+    """The explainer of the run in a folder, for processes that share a large batch."""
+    return open_run(folder).explainer
+
+
+def _positive(k: object) -> int:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ConfigError(f"k must be a whole number of at least 1, got {k!r}")
+    return int(k)

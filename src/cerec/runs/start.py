@@ -1,0 +1,111 @@
+"""The folder of a training: begun, gone on with, or refused because something else is there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from cerec.checkpoint import damaged, drop_checkpoint, find_checkpoint
+from cerec.data.load import READERS
+from cerec.errors import RunError
+from cerec.files import read_json, write_json
+from cerec.runs.board import drop_events
+from cerec.runs.folder import FILES, read_facts
+from cerec.settings.run import differences
+
+NUMBERLESS = ("train.checkpoint_seconds", "train.tensorboard")
+"""Settings that change no number: a training may go on with others."""
+
+
+def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -> bool:
+    """Begin in the folder, refusing to mix two trainings in one; True when it is finished."""
+    if resume and (folder / "begun.json").exists():
+        _refuse_other(folder, read_begun(folder), begun)
+        if not (folder / "run.json").exists():
+            return False
+        meta = read_facts(folder)["meta"]
+        if "begun" not in meta and not find_checkpoint(folder / "checkpoint"):
+            raise _foreign(folder)
+        ended = bool(meta.get("finished")) and "begun" in meta
+        done = ended and not _others(_checked(meta["begun"], folder / "run.json"), begun)
+        if done:
+            drop_checkpoint(folder / "checkpoint")  # of a kill just before the end
+        return done
+    _refuse_files(folder)
+    if (folder / "run.json").exists() and resume:
+        raise _foreign(folder)
+    if (folder / "run.json").exists() and not force:
+        raise RunError(f"{folder}: holds a run; choose another --out, --resume or --force")
+    if not force and find_checkpoint(folder / "checkpoint"):
+        raise RunError(
+            f"{folder}: holds an unfinished training; --resume goes on, --force begins anew"
+        )
+    drop_checkpoint(folder / "checkpoint")
+    if (folder / "begun.json").exists():
+        drop_events(folder / "tensorboard")
+    write_json(folder / "begun.json", begun)
+    return False
+
+
+def _foreign(folder: Path) -> RunError:
+    return RunError(
+        f"{folder}: holds a run that was not trained there, so nothing can be resumed; choose "
+        "another --out, or --force without --resume"
+    )
+
+
+def _refuse_files(folder: Path) -> None:
+    """Refuse a folder that is not of a training where one would harm what is there, or data."""
+    if any((folder / name).exists() for name in ("run.json", "begun.json")):
+        return
+    for name in (*FILES, "checkpoint", "tensorboard"):
+        if (folder / name).exists():
+            raise RunError(
+                f"{folder}: holds {name}, which is not of a run and would be overwritten; choose "
+                "another folder for --out"
+            )
+    if any(reader.looks_like(folder) for reader, _ in READERS.values()):
+        raise RunError(f"{folder}: holds data; choose another folder for --out")
+
+
+def fingerprint(begun: dict[str, Any]) -> str:
+    """A word that differs where data, settings, seed or sampler do."""
+    return hashlib.sha256(json.dumps(begun, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def read_begun(folder: Path) -> dict[str, Any]:
+    """What the training in a folder was begun with, its settings as a table."""
+    path = folder / "begun.json"
+    try:
+        begun = read_json(path)
+    except RunError:
+        raise damaged(path) from None
+    return _checked(begun, path)
+
+
+def _refuse_other(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
+    """Refuse to resume what was begun otherwise, naming what differs."""
+    if found := _others(there, here):
+        raise RunError(
+            f"{folder}: was begun with another {', '.join(found)}; "
+            "resume with the same, or train into another folder"
+        )
+
+
+def _checked(begun: Any, path: Path) -> dict[str, Any]:
+    """A beginning read from a file, its settings as a table; refused where it is not sound."""
+    try:
+        config = tomllib.loads(begun["config"])
+        return {**begun, "config": config, "seed": int(begun["seed"])}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise damaged(path) from None
+
+
+def _others(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
+    """What differs between two trainings, of all that numbers depend on."""
+    found = [n for n in ("data", "seed", "negatives") if there.get(n) != here.get(n)]
+    found += differences(there["config"], tomllib.loads(here["config"]))
+    return [name for name in found if name not in NUMBERLESS]

@@ -1,1 +1,0 @@
-"""Stage 4: where a walk may go, and with what probability."""

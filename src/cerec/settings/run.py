@@ -1,0 +1,245 @@
+"""Settings of a run: one frozen dataclass per stage, read from TOML, nothing unknown accepted."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+from cerec.errors import ConfigError, near_matches
+from cerec.settings.agent import AgentConfig, EncoderConfig
+from cerec.settings.data import FilterConfig, SplitConfig
+from cerec.settings.models import check_model, resolve
+from cerec.settings.parsing import check, parse
+from cerec.settings.recommender import RecommenderConfig
+from cerec.settings.train import SignalConfig, TrainConfig
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RunConfig:
+    """All settings of a run; a TOML file has one table per field."""
+
+    filters: FilterConfig = dataclasses.field(default_factory=FilterConfig)
+    split: SplitConfig = dataclasses.field(default_factory=SplitConfig)
+    recommender: RecommenderConfig = dataclasses.field(default_factory=RecommenderConfig)
+    signals: SignalConfig = dataclasses.field(default_factory=SignalConfig)
+    encoder: EncoderConfig = dataclasses.field(default_factory=EncoderConfig)
+    agent: AgentConfig = dataclasses.field(default_factory=AgentConfig)
+    train: TrainConfig = dataclasses.field(default_factory=TrainConfig)
+    model: dict[str, Any] | None = None
+    """A model of another package to train in place of `recommender`: its `name` and settings."""
+
+    def __post_init__(self) -> None:
+        for name, hint in get_type_hints(type(self)).items():
+            kinds = tuple(get_origin(kind) or kind for kind in get_args(hint) or (hint,))
+            if not isinstance(getattr(self, name), kinds):
+                raise ConfigError(
+                    f"{name} must be of {kinds[0].__name__}, got {getattr(self, name)!r:.60}"
+                )
+
+    @staticmethod
+    def of(
+        tables: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        preset: str | None = None,
+        file: str | Path | None = None,
+    ) -> RunConfig:
+        """A preset, on top of it a TOML file, on top of that tables such as
+        `{"train": {"epochs": 50}}`: what `--preset`, `--config` and `--set` are on the command
+        line.
+        """
+        path = None if file is None else Path(file)
+        start = {} if preset is None else preset_tables(preset)
+        given = read_settings(path) if path else {}
+        on_top = merged(tables or {})
+        names = [f"{section}.{key}" for section, values in on_top.items() for key in values]
+        return parse_merged(merged(start, given, on_top), path, names)
+
+    @property
+    def system(self) -> tuple[str, Any] | None:
+        """Name and settings of the model to train in place of `recommender`; None without one."""
+        return None if self.model is None else resolve(self.model)
+
+    def resolved(self) -> RunConfig:
+        """The same with every setting of `model` written out; one that is not sound is refused."""
+        if (found := self.system) is None:
+            return self
+        return dataclasses.replace(self, model={"name": found[0], **to_table(found[1])})
+
+
+PRESETS: dict[str, dict[str, dict[str, Any]]] = {
+    "paper": {
+        "recommender": {"model": "climf"},
+        "signals": {"negatives": "uniform", "counterfactuals": "literal", "chooser": "agent"},
+    },
+    "mixture": {
+        "signals": {"negatives": "dns", "counterfactuals": "mixture", "chooser": "agent"},
+    },
+    "imagined": {
+        "signals": {"negatives": "dns", "counterfactuals": "imagined", "chooser": "agent"},
+    },
+}
+"""The three ways to learn from the agent's counterfactuals, as settings to start from: `paper` has
+its loss (eq. 4) and the counterfactual item as the negative. Without a preset, imagined items are
+chosen by uniform walks."""
+
+
+def preset_tables(name: str) -> dict[str, dict[str, Any]]:
+    """A copy of the settings of a preset."""
+    if name not in PRESETS:
+        hint = near_matches(name, PRESETS, most=1) or list(PRESETS)
+        raise ConfigError(f"unknown preset {name!r}; did you mean {' or '.join(hint)}?")
+    return {section: dict(values) for section, values in PRESETS[name].items()}
+
+
+def merged(*parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Tables of settings, the later over the earlier."""
+    out: dict[str, Any] = {}
+    for part in parts:
+        for section, values in part.items():
+            if not isinstance(values, Mapping):
+                raise ConfigError(f"{section} must be a table of settings, got {values!r:.60}")
+            out[section] = {**out.get(section, {}), **values}
+    return out
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file."""
+    try:
+        return tomllib.loads(_text(path))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file; name a TOML file of settings") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read as text: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file, keys and types checked; a mistake is told with its line.
+
+    A file may say a part of what goes together: `parse_merged` checks the rules.
+    """
+    table = read_toml(path)
+    try:
+        check(RunConfig, table)
+        if "model" in table:
+            check_model(table["model"])
+    except ConfigError as error:
+        line = _line_of(_text(path), str(error))
+        raise ConfigError(f"{path}{f', line {line}' if line else ''}: {error}") from None
+    return table
+
+
+def parse_merged(table: Mapping[str, Any], path: Path | None, sets: Iterable[str]) -> RunConfig:
+    """The settings of a file and of what went on top; a broken rule names the line of the file."""
+    try:
+        return parse(RunConfig, table).resolved()
+    except ConfigError as error:
+        over = {text.partition("=")[0].strip() for text in sets}
+        line = path and _line_of(_text(path), str(error), over)
+        raise ConfigError(f"{path}, line {line}: {error}" if line else str(error)) from None
+
+
+def _line_of(text: str, message: str, over: Collection[str] = ()) -> int | None:
+    """The line of the setting that a message names, `section.key` or `'key' in [section]`.
+
+    Settings in `over` are not looked for.
+    """
+    section = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := re.match(r"\s*\[\s*([\w-]+)\s*\]", line):
+            section = header[1]
+            if f"{section!r} at the top level" in message or f"[{section}] must" in message:
+                return number
+        elif pair := re.match(r"\s*([\w-]+)\s*=", line):
+            key = pair[1]
+            if f"{section}.{key}" in over:
+                continue
+            said = [
+                f"{section}.{key} ",
+                f"{section}.{key},",
+                f"{key!r} in [{section}]",
+                f"[{key}] must",
+            ]
+            said.append(f"{key!r} at the top level")
+            if any(words in f"{message} " for words in said):
+                return number
+    return None
+
+
+def apply_sets(table: dict[str, Any], sets: Iterable[str]) -> dict[str, Any]:
+    """A copy of `table` with `section.key=value` assignments made (values in TOML notation)."""
+    merged = {k: dict(v) if isinstance(v, Mapping) else v for k, v in table.items()}
+    for text in sets:
+        name, equals, value = text.partition("=")
+        section, dot, key = name.strip().partition(".")
+        if not equals or not dot or not key:
+            raise ConfigError(f"--set takes section.key=value, got {text!r}")
+        values = merged.setdefault(section, {})
+        if not isinstance(values, dict):
+            raise ConfigError(f"[{section}] must be a table, got {values!r}")
+        values[key] = _toml_value(value.strip())
+    return merged
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text  # a bare word is a string
+
+
+def differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
+    """`section.key` of every setting that two nested tables do not share."""
+    out = []
+    for name in dict.fromkeys([*left, *right]):
+        one, other = left.get(name), right.get(name)
+        if isinstance(one, Mapping) or isinstance(other, Mapping):
+            tables = (side if isinstance(side, Mapping) else {} for side in (one, other))
+            out += [f"{name}.{key}" for key in differences(*tables)]
+        elif one != other:
+            out.append(name)
+    return out
+
+
+def to_table(config: Any) -> dict[str, Any]:
+    """Nested tables of a config; settings that are None are left out."""
+    table: dict[str, Any] = {}
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if dataclasses.is_dataclass(value):
+            table[field.name] = to_table(value)
+        elif value is not None:
+            table[field.name] = list(value) if isinstance(value, tuple) else value
+    return table
+
+
+def to_toml(config: Any) -> str:
+    """TOML text that `parse` reads back to an equal config."""
+    lines: list[str] = []
+    table = to_table(config)
+    lines += [f"{k} = {literal(v)}" for k, v in table.items() if not isinstance(v, dict)]
+    for section, values in table.items():
+        if isinstance(values, dict):
+            lines += ["", f"[{section}]", *(f"{k} = {literal(v)}" for k, v in values.items())]
+    return "\n".join(lines).strip() + "\n"
+
+
+def literal(value: Any) -> str:
+    """A value in TOML notation."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{escaped}"'
+    if isinstance(value, list):
+        return "[" + ", ".join(map(literal, value)) + "]"
+    return repr(float(value) if isinstance(value, float) else value)  # NumPy's is a float too

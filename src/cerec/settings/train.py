@@ -1,0 +1,82 @@
+"""Settings of a training: how long, and what an epoch learns from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from cerec.errors import ConfigError, check_fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainConfig:
+    """How long, and when to stop."""
+
+    epochs: int = 1000
+    """Passes over the train pairs at the most."""
+    warmup: int = 5
+    """Epochs with ordinary negatives before counterfactuals come in; where they do, none of these
+    epochs is the best."""
+    validate_every: int = 5
+    """Epochs between two looks at the validation part."""
+    patience: int = 12
+    """Looks without a better value before training stops. Where users know little, validation
+    rises slowly and for hundreds of epochs."""
+    metric: str = "ndcg@20"
+    """The validation number that decides: recall@K or ndcg@K."""
+    agent_every: int = 5
+    """Epochs between two policy epochs while co-training."""
+    agent_epochs: int = 8
+    """Policy epochs on the finished recommender, so that the agent knows the scores it explains."""
+    tensorboard: bool = False
+    """Write the history as TensorBoard events too, to the folder `tensorboard` of the run."""
+    checkpoint_seconds: float = 15.0
+    """Seconds between two checkpoints; the work since the last one is what a kill can lose."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "train")
+        for name in ("epochs", "validate_every", "patience", "agent_every"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"train.{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("warmup", "agent_epochs", "checkpoint_seconds"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"train.{name} must not be negative, got {getattr(self, name)}")
+        if not re.fullmatch("(recall|ndcg)@[1-9][0-9]*", str(self.metric)):
+            raise ConfigError(f"train.metric must be recall@K or ndcg@K, got {self.metric!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalConfig:
+    """Which negatives and which counterfactuals the recommender learns from."""
+
+    negatives: Literal["uniform", "dns"] = "dns"
+    """Ordinary negatives: any unknown item, or the best-scored of a few (`dns`)."""
+    dns_candidates: int = 4
+    """How many unknown items `dns` picks from."""
+    counterfactuals: Literal["none", "literal", "mixture", "imagined"] = "imagined"
+    """`literal`: the counterfactual item is the negative (the paper's form). `mixture`: it is, for
+    a share of the pairs. `imagined`: the liked item is ranked above itself with one value changed,
+    beside the ordinary negative. `none`: no counterfactuals."""
+    chooser: Literal["agent", "random"] = "random"
+    """Who chooses counterfactuals: the learned agent, or a uniform walk, which is many times
+    cheaper and about as good on most data (docs/results/helps.md). The agent that explains learns
+    in either case, on the finished recommender."""
+    swap_steps: int = 3
+    """Steps of the uniform walk that chooses what is imagined, where `chooser` is `random`: the
+    longer, the less its end is like the liked item. Not the depth of the agent (`agent.depth`)."""
+    share: float = 0.5
+    """Share of the pairs whose negative is counterfactual, for `mixture`."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "signals")
+        if not 0.0 <= self.share <= 1.0:
+            raise ConfigError(f"signals.share must be between 0 and 1, got {self.share}")
+        for name in ("dns_candidates", "swap_steps"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"signals.{name} must be at least 1, got {getattr(self, name)}")
+
+    @property
+    def learned(self) -> bool:
+        """True when the recommender learns from what the agent chooses."""
+        return self.counterfactuals != "none" and self.chooser == "agent"

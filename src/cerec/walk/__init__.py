@@ -1,0 +1,1 @@
+"""Walks over the graph: drawn, or the likeliest (numba only)."""

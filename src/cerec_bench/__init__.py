@@ -1,0 +1,1 @@
+"""Compared systems and explainers, their statistics, and the paper's experiments."""

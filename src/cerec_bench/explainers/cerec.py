@@ -1,0 +1,141 @@
+"""CERec as an explainer: in the paper's form, and as the smallest verified set."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cerec.data.dataset import Dataset
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
+from cerec.explain.explainer import Explainer
+from cerec.explain.explanation import Explanation
+from cerec.explain.options import Preference
+from cerec_bench.explainers.protocol import NO_ANSWER, Answer, Context, Pairs, Rows, touching
+
+_BATCH = 256
+
+
+class PaperForm:
+    """All of `A_j - A_i`, with j the item at the end of the agent's likeliest walk.
+
+    The item gains that set; with `swap` it also loses what j lacks, and so becomes j in all its
+    attributes. Values that lower the user's score most come first.
+    """
+
+    def __init__(self, *, swap: bool = False) -> None:
+        self._swap = swap
+
+    def fit(self, context: Context) -> None:
+        """Have the agent learn, unless it has."""
+        self._context = context
+        _ = context.proposer
+
+    def explain(self, pairs: Pairs) -> list[Answer]:
+        """One counterfactual item per pair; none where no walk leads out of the list."""
+        out: list[Answer] = []
+        for start in range(0, len(pairs), _BATCH):
+            part = slice(start, start + _BATCH)
+            out += self._batch(pairs.user[part], pairs.item[part])
+        return out
+
+    def _batch(self, user: Rows, item: Rows) -> list[Answer]:
+        context = self._context
+        wide = [np.sort(context.explainer.listed(int(u), context.k)) for u in user]
+        indptr = np.cumsum([0, *map(len, wide)], dtype=np.int64)
+        excluded = Ragged(indptr, np.concatenate(wide).astype(np.int32))
+        found = context.proposer.propose(
+            user.astype(np.int64), item.astype(np.int64), excluded, width=1
+        )
+        ends = [found.item[found.of(n)] for n in range(len(user))]
+        return [
+            self._answer(int(u), int(i), int(end[0])) if len(end) else NO_ANSWER
+            for u, i, end in zip(user, item, ends, strict=True)
+        ]
+
+    def _answer(self, user: int, item: int, other: int) -> Answer:
+        own, theirs = (self._context.facts.of_item.row(row) for row in (item, other))
+        gained = np.setdiff1d(theirs, own, assume_unique=True)
+        gained = by_effect(self._context, user, gained)
+        lost = np.setdiff1d(own, theirs, assume_unique=True) if self._swap else own[:0]
+        return Answer(values=gained, lost=lost, gained=gained, counterfactual=other)
+
+
+class Verified:
+    """The smallest change found by the agent and checked: what `cerec explain` answers.
+
+    Its values are those the item gains, as in the paper; what it loses is part of the change. With
+    `exhaustive` no agent proposes: every item of the catalogue is tried as j. `prefer`: which of
+    equally small changes, as in `cerec explain --prefer`.
+    """
+
+    def __init__(self, *, exhaustive: bool = False, prefer: Preference = "similar") -> None:
+        self._exhaustive, self._prefer = exhaustive, prefer
+
+    def fit(self, context: Context) -> None:
+        """Have the agent learn, unless it has, or is not asked."""
+        self._context = c = context
+        self._explainer = (
+            Explainer(c.data, c.train, c.facts, c.scorer) if self._exhaustive else c.explainer
+        )
+
+    def explain(self, pairs: Pairs) -> list[Answer]:
+        """Answers of the explainer in row numbers."""
+        context = self._context
+        users, items = context.data.users, context.data.items
+        asked = ((users[u], items[i]) for u, i in zip(pairs.user, pairs.item, strict=True))
+        found = self._explainer.explain_many(
+            asked, k=pairs.k, exhaustive=self._exhaustive, prefer=self._prefer
+        )
+        return [self._answer(int(u), e) for u, e in zip(pairs.user, found, strict=True)]
+
+    def _answer(self, user: int, e: Explanation) -> Answer:
+        if e.status != "verified" or e.counterfactual_item is None:
+            return Answer(seconds=e.seconds)
+        data, facts = self._context.data, self._context.facts
+        gained = rows_of(data, facts, [(c.relation, c.after) for c in e.changes])
+        gained = by_effect(self._context, user, gained)
+        return Answer(
+            values=gained,
+            lost=rows_of(data, facts, [(c.relation, c.before) for c in e.changes]),
+            gained=gained,
+            counterfactual=data.items.row(e.counterfactual_item),
+            seconds=e.seconds,
+        )
+
+
+class LowestEffects:
+    """The values that lower the user's score most, whatever the item: what the recommender itself
+    holds against this user. Not a counterfactual; it shows what is there to be found.
+    """
+
+    def __init__(self, size: int = 10) -> None:
+        self._size = size
+
+    def fit(self, context: Context) -> None:
+        """Remember the context."""
+        self._context = context
+
+    def explain(self, pairs: Pairs) -> list[Answer]:
+        """The same values for all pairs of a user."""
+        out: list[Answer] = []
+        for user, places in pairs.by_user():
+            effects = self._context.scorer.all_effects(user)
+            values = np.argsort(effects, kind="stable")[: self._size].astype(np.int32)
+            own = [self._context.facts.of_item.row(int(pairs.item[at])) for at in places]
+            out += [touching(values, row) for row in own]
+        return out
+
+
+def by_effect(context: Context, user: int, values: Rows) -> Rows:
+    """Values by rising effect on the user's score."""
+    return values[np.argsort(context.scorer.effects(user, values), kind="stable")]
+
+
+def rows_of(data: Dataset, facts: Facts, pairs: list[tuple[str, str | None]]) -> Rows:
+    """Value rows of (relation, attribute) ids; None stands for no attribute."""
+    found = [
+        facts.find(data.relations.row(relation), data.entities.row(attribute))
+        for relation, attribute in pairs
+        if attribute is not None
+    ]
+    return np.array([row for row in found if row is not None], np.int32)

@@ -1,0 +1,755 @@
+"""A run: train, recommend, explain, save, open, resume."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+import torch
+
+import cerec
+from cerec.agent import loop
+from cerec.checkpoint import Checkpoint, write_checkpoint
+from cerec.data.dataset import Triples
+from cerec.data.facts import Facts
+from cerec.data.restrict import restrict
+from cerec.data.store import write_dataset
+from cerec.data.synthetic.generate import WorldConfig, make_world
+from cerec.data.writers.write import write
+from cerec.errors import ConfigError, DataError, QuestionError, RunError, UnknownIdError
+from cerec.files import read_arrays, write_arrays
+from cerec.recommend.asking import list_length
+from cerec.recommend.negatives import DNS, Mixture, Uniform
+from cerec.recommend.swaps import can_swap
+from cerec.runs.evaluate import evaluate_run
+from cerec.runs.folder import FILES
+from cerec.runs.lock import held
+from cerec.runs.notes import idle
+from cerec.settings.agent import AgentConfig, EncoderConfig
+from cerec.settings.parsing import parse
+from cerec.settings.recommender import RecommenderConfig
+from cerec.settings.run import PRESETS, RunConfig
+from cerec.settings.train import TrainConfig
+from worlds import QUICK, SMALL
+
+
+def test_lists_hold_unknown_items_in_order(small_run: cerec.Run) -> None:
+    run = small_run
+    user = run.data.users[0]
+    known = {run.data.items[i] for i in run.split.train.row(0)}
+    listed = run.recommend(user, k=1000)  # more than there are: the whole catalogue
+    assert [line.rank for line in listed] == list(range(1, len(run.data.items) - len(known) + 1))
+    assert known.isdisjoint(line.item for line in listed)
+    scores = [line.score for line in listed]
+    assert scores == sorted(scores, reverse=True)
+    assert all(run.rank(user, line.item) == line.rank for line in listed)
+
+
+def test_lists_of_everybody_are_those_of_each(small_run: cerec.Run) -> None:
+    for k in (7, 1000):
+        each = [(user, small_run.recommend(user, k)) for user in small_run.data.users]
+        assert list(small_run.recommend_all(k)) == each
+    with pytest.raises(ConfigError, match="k must be a whole number of at least 1, got 0"):
+        list(small_run.recommend_all(0))
+
+
+def test_bad_questions_are_told(small_run: cerec.Run) -> None:
+    with pytest.raises(UnknownIdError, match="unknown user 'u01x'; did you mean 'u01'"):
+        small_run.recommend("u01x")
+    with pytest.raises(ConfigError, match="k must be a whole number of at least 1, got 0"):
+        small_run.recommend(small_run.data.users[0], k=0)
+    for k in ("5", 2.5, None):
+        with pytest.raises(ConfigError, match=f"k must be a whole number .* got {k!r}"):
+            small_run.recommend(small_run.data.users[0], k=k)  # type: ignore[arg-type]
+    for items in (None, "m01", 3):
+        with pytest.raises(ConfigError, match=f"takes a list of item ids, got {items!r}"):
+            small_run.recommend_for(items)  # type: ignore[arg-type]
+
+
+def test_every_listed_pair_is_answered_and_checked(small_run: cerec.Run) -> None:
+    run = small_run
+    pairs = list(run.listed_pairs(k=5))
+    found = list(run.explain_many(pairs, k=5))
+    assert [(e.user, e.item) for e in found] == pairs
+    verified = [e for e in found if e.status == "verified"]
+    assert len(verified) > 0.9 * len(found)
+    for e in verified[:60]:
+        _check_slowly(run, e)
+
+
+def _check_slowly(run: cerec.Run, e: cerec.Explanation) -> None:
+    """Rank by rank, from nothing but `rescore` and `recommend`."""
+    attributes = set(run.attributes(e.item))
+    for change in e.changes:
+        if change.before is not None:
+            attributes.remove((change.relation, change.before))
+        if change.after is not None:
+            attributes.add((change.relation, change.after))
+    assert run.rescore(e.user, e.item, attributes) == e.score_after
+    others = [r for r in run.recommend(e.user, k=10_000) if r.item != e.item]
+    row = run.data.items.row
+    ahead = sum((-r.score, row(r.item)) < (-e.score_after, row(e.item)) for r in others)
+    assert ahead + 1 == e.rank_after > e.k
+    assert others[e.k - 1].item == e.replacement
+    assert others[e.k - 1].score == e.cutoff
+
+
+def test_save_and_open_change_nothing(small_run: cerec.Run, tmp_path: Path) -> None:
+    small_run.save(tmp_path / "run")
+    again = cerec.open(tmp_path / "run")
+    user = small_run.data.users[3]
+    listed = small_run.recommend(user, k=5)
+    assert again.recommend(user, k=5) == listed
+    one, two = (r.explain(user, listed[0].item, k=5) for r in (small_run, again))
+    assert replace(one, seconds=0.0) == replace(two, seconds=0.0)
+    assert again.metrics == small_run.metrics
+    assert again.config == small_run.config
+    assert again.history == small_run.history
+    assert not list(tmp_path.rglob("*.pkl"))
+
+
+def test_same_seed_same_numbers(small_run: cerec.Run) -> None:
+    again = cerec.train(small_run.data, QUICK, seed=3)
+    assert again.metrics == small_run.metrics
+    assert np.array_equal(again.scorer.item, small_run.scorer.item)
+    assert cerec.train(small_run.data, QUICK, seed=4).metrics != small_run.metrics
+
+
+def test_folders_that_are_no_runs(tmp_path: Path, small_run: cerec.Run) -> None:
+    with pytest.raises(RunError, match="no such folder; make a run with: cerec train"):
+        cerec.open(tmp_path / "none")
+    with pytest.raises(RunError, match="is not a run folder"):
+        cerec.open(tmp_path)
+    folder = small_run.save(tmp_path / "run")
+    facts = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**facts, "format": 0}))
+    with pytest.raises(RunError, match="not format 1"):
+        cerec.open(folder)
+
+
+def test_a_finished_run_is_not_overwritten(tmp_path: Path) -> None:
+    data = make_world(SMALL, seed=1)
+    cerec.train(data, QUICK, out=tmp_path / "run")
+    with pytest.raises(RunError, match="holds a run; choose another --out, --resume or --force"):
+        cerec.train(data, QUICK, out=tmp_path / "run")
+    with pytest.raises(RunError, match="another seed"):
+        cerec.train(data, QUICK, out=tmp_path / "run", seed=9, resume=True)
+
+
+def test_somebody_new_gets_a_list(small_run: cerec.Run) -> None:
+    known = [small_run.data.items[i] for i in small_run.split.train.row(5)]
+    listed = small_run.recommend_for(known, k=10)
+    assert len(listed) == 10
+    assert set(known).isdisjoint(line.item for line in listed)
+
+
+def test_a_sampler_of_ones_own_takes_the_place_of_ordinary_negatives(tmp_path: Path) -> None:
+    class Last:
+        list_length = 0
+
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def draw(self, user, item, context, rng):
+            self.asked += len(user)
+            last = len(context.item) - 1
+            known = [last in context.known.row(u) for u in user]
+            return np.where(known, -1, last).astype(np.int32)
+
+    data, mine = make_world(SMALL, seed=1), Last()
+    run = cerec.train(data, QUICK, out=tmp_path / "run", negatives=mine)
+    assert mine.asked >= run.split.train.size
+    rows = run.scorer.item @ run.scorer.user.mean(axis=0)
+    assert rows.argmin() == len(data.items) - 1  # pushed down in every pair
+    with pytest.raises(RunError, match="begun with another negatives"):
+        cerec.train(data, QUICK, out=tmp_path / "run", resume=True)
+    assert list_length(DNS(list_length=np.int64(5))) == 5  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="is no sampler"):
+        cerec.train(data, QUICK, negatives=3)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="Last is a class; give a sampler made of it"):
+        cerec.train(data, QUICK, negatives=Last)  # type: ignore[arg-type]
+
+    class Short(Last):
+        def draw(self, user, item):
+            return item
+
+    with pytest.raises(ConfigError, match=r"needs draw\(user, item, context, rng\)"):
+        cerec.train(data, QUICK, negatives=Short())  # type: ignore[arg-type]
+
+
+def test_arguments_of_the_wrong_kind_are_refused_in_one_line() -> None:
+    data = make_world(SMALL, seed=1)
+    with pytest.raises(DataError, match=r"cerec.load\(FOLDER\), got 'nosuch'"):
+        cerec.train("nosuch")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="must be a RunConfig"):
+        cerec.train(data, {"train": {}})  # type: ignore[arg-type]
+    for seed in (-1, 1.5, True):
+        with pytest.raises(ConfigError, match="seed must be a whole number"):
+            cerec.train(data, QUICK, seed=seed)  # type: ignore[arg-type]
+    for section, values in (
+        (TrainConfig, {"epochs": "3"}),
+        (AgentConfig, {"price": None}),
+        (RecommenderConfig, {"dim": 2.5}),
+        (EncoderConfig, {"size": "8"}),
+    ):
+        with pytest.raises(ConfigError, match=f"{next(iter(values))} must be a"):
+            section(**values)
+
+
+def test_a_seed_of_numpy_is_a_seed(tmp_path: Path) -> None:
+    few = replace(QUICK, train=replace(QUICK.train, epochs=1, agent_epochs=0))
+    cerec.train(make_world(SMALL, seed=1), few, seed=np.int64(3), out=tmp_path / "run")  # type: ignore[arg-type]
+    assert cerec.open(tmp_path / "run").seed == 3
+
+
+def test_an_agent_that_diverges_is_told(small_run: cerec.Run) -> None:
+    wild = replace(QUICK, agent=replace(QUICK.agent, learning_rate=1e6))
+    with pytest.raises(ConfigError, match=r"the agent diverged.* smaller agent.learning_rate"):
+        cerec.train(small_run.data, wild)
+    assert small_run.vectors is not None
+    for value in (np.nan, 1e30):
+        vectors = np.full_like(small_run.vectors, value)
+        saved = cerec.Run(small_run.data, small_run.split, small_run.scorer, vectors=vectors)
+        with pytest.raises(ConfigError, match="the agent diverged"):
+            saved.explain("u01", small_run.recommend("u01")[0].item)
+
+
+def test_without_attributes_no_walk_is_possible() -> None:
+    data = make_world(SMALL, seed=1)
+    bare = replace(data, triples=Triples(*(np.zeros(0, np.int32) for _ in range(3))))
+    few = replace(QUICK.train, epochs=1, agent_epochs=1)
+    run = cerec.train(bare, replace(QUICK, train=few))
+    found = list(run.explain_many(run.listed_pairs(k=2), k=2))
+    assert {e.status for e in found} == {"no_attributes"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"recommender": {"vectors": "id"}}, "vectors by id learn"),
+        ({"model": {"name": "kgat"}}, "kgat learns"),
+    ],
+)
+def test_a_reward_the_model_cannot_give_is_refused_before_training(
+    settings: dict, words: str, tmp_path: Path
+) -> None:
+    config = parse(RunConfig, {**settings, "agent": {"reward": "verified"}})
+    with pytest.raises(ConfigError, match=f"{words} nothing of values; set agent.reward = 'all'"):
+        cerec.train(make_world(SMALL, seed=1), config, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_reward_that_needs_attributes_is_refused_where_there_are_none() -> None:
+    data = make_world(SMALL, seed=1)
+    bare = restrict(data, triples=np.zeros(len(data.triples), bool))
+    with pytest.raises(DataError, match="no item has an attribute to change"):
+        cerec.train(bare, parse(RunConfig, {"agent": {"reward": "verified"}}))
+
+
+def test_settings_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    recommender = replace(QUICK.recommender, vectors="id")
+    few = replace(QUICK.train, epochs=1, warmup=0, agent_epochs=0)
+    cerec.train(make_world(SMALL, seed=1), replace(QUICK, recommender=recommender, train=few))
+    assert 'signals.counterfactuals = "imagined" has no effect' in caplog.text
+    caplog.clear()
+    cerec.train(make_world(SMALL, seed=1), replace(QUICK, train=few))
+    assert not caplog.text
+
+
+def test_what_has_no_effect() -> None:
+    data = make_world(SMALL, seed=1)
+    facts, own = Facts.build(data), Uniform()
+    assert not idle(QUICK, data, facts, own)
+    assert not idle(QUICK, data, facts, validated=False)  # epochs are set
+    (told,) = idle(RunConfig(), data, facts, validated=False)
+    assert "all of train.epochs = 1,000 are learned; set it" in told
+    assert not idle(RunConfig(model={"name": "neumf"}), data, facts, own)
+    paper = parse(RunConfig, PRESETS["paper"])
+    assert not idle(paper, data, facts)
+    (told,) = idle(replace(paper, model={"name": "neumf"}), data, facts)
+    assert told == "note: neumf is trained; [recommender] and [signals] have no effect"
+    original = replace(QUICK, recommender=replace(QUICK.recommender, model="climf-original"))
+    assert "negatives= has no effect" in idle(original, data, facts, own)[0]
+    silent = replace(original, signals=replace(QUICK.signals, counterfactuals="none"))
+    assert not idle(silent, data, facts)
+    uniform = replace(silent, signals=replace(silent.signals, negatives="uniform"))
+    assert "[signals] has no effect" in idle(uniform, data, facts)[0]
+    (told,) = idle(paper, data, facts, own)
+    assert told.endswith(f"the warm-up alone (train.warmup = {paper.train.warmup})")
+    triples = Triples(*(np.zeros(0, np.int32) for _ in range(3)))
+    bare = replace(data, triples=triples)
+    for name, words in (("paper", "uniform negatives"), ("imagined", "has no effect")):
+        (told,) = idle(parse(RunConfig, PRESETS[name]), bare, Facts.build(bare))
+        assert "no item of this data has attributes" in told
+        assert words in told
+
+
+def test_counterfactuals_that_do_nothing_are_as_none(caplog: pytest.LogCaptureFixture) -> None:
+    world = make_world(SMALL, seed=1)
+    decades = np.flatnonzero(world.triples.relation == world.relations.row("decade"))
+    t = world.triples
+    facts = Triples(t.head[decades], t.relation[decades], t.tail[decades])
+    column = replace(world, triples=facts)  # one relation, one value per item
+    assert not can_swap(Facts.build(column), 3)
+    assert can_swap(Facts.build(world), 1)
+    short = replace(QUICK, train=replace(QUICK.train, epochs=3, warmup=2, agent_epochs=0))
+    none = replace(short, signals=replace(short.signals, counterfactuals="none"))
+    agent = replace(short, signals=replace(short.signals, chooser="agent"))
+    original = replace(short.recommender, model="climf-original")
+    by_id = replace(short.recommender, vectors="id")
+    for data, recommender, words in (
+        (column, short.recommender, "no walk leads to an item with another value"),
+        (world, original, "climf-original learns from liked items alone"),
+        (world, by_id, "an item has no values to imagine otherwise"),
+    ):
+        want = cerec.train(data, replace(none, recommender=recommender))
+        caplog.clear()
+        for config in (short, agent):
+            got = cerec.train(data, replace(config, recommender=recommender))
+            assert np.array_equal(got.scorer.item, want.scorer.item)
+            assert got.meta["best_epoch"] == want.meta["best_epoch"]
+            assert words in caplog.text
+
+
+def test_recall_of_all_items_stops_nothing(tmp_path: Path) -> None:
+    data = make_world(SMALL, seed=1)
+    full = replace(QUICK, train=replace(QUICK.train, metric=f"recall@{len(data.items)}"))
+    with pytest.raises(ConfigError, match="so that recall is 1 whatever is learned"):
+        cerec.train(data, full, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"train": {"epochs": 5, "warmup": 5}}, "training ends with its warm-up"),
+        (
+            {"agent": {"attribute_step": "uniform", "item_step": "uniform"}},
+            "the agent has nothing to learn",
+        ),
+        ({"signals": {"share": 0.9}}, "signals.share has an effect only with"),
+        ({"recommender": {"layers": 5}}, "recommender.layers has an effect only with"),
+        ({"agent": {"price": 0.5}}, "agent.price has an effect only with"),
+        (
+            {"signals": {"counterfactuals": "none"}, "recommender": {"swap_weight": 3.0}},
+            "recommender.swap_weight has an effect only with",
+        ),
+        (
+            {"signals": {"counterfactuals": "none"}, "recommender": {"swap_known": 3}},
+            "recommender.swap_known has an effect only with",
+        ),
+        ({"agent": {"swap": "lowest"}}, "agent.swap has an effect only with"),
+        (
+            {"signals": {"chooser": "agent", "swap_steps": 2}},
+            "signals.swap_steps has an effect only with",
+        ),
+        ({"signals": {"negatives": "uniform", "dns_candidates": 8}}, "signals.dns_candidates"),
+    ],
+)
+def test_a_setting_that_nothing_looks_at_is_told(
+    settings: dict[str, dict[str, Any]], words: str
+) -> None:
+    data = make_world(SMALL, seed=1)
+    (told,) = idle(parse(RunConfig, settings), data, Facts.build(data))
+    assert told.startswith("note: ")
+    assert words in told
+
+
+def test_shares_of_data_that_comes_in_parts_are_told() -> None:
+    data = make_world(SMALL, seed=1)
+    facts = Facts.build(data)
+    part = np.zeros(len(data.interactions), np.int8)
+    given = replace(data, interactions=replace(data.interactions, part=part))
+    whole = {"train": 1.0, "valid": 0.0, "test": 0.0}
+    assert not idle(parse(RunConfig, {"split": whole}), data, facts)
+    (told,) = idle(parse(RunConfig, {"split": whole}), given, facts)
+    assert 'split.method = "ratio"' in told
+    assert not idle(parse(RunConfig, {"split": {**whole, "method": "ratio"}}), given, facts)
+
+
+def test_two_trainings_do_not_share_a_folder(tmp_path: Path) -> None:
+    data, folder = make_world(SMALL, seed=1), tmp_path / "run"
+
+    def second(row: object) -> None:
+        del row
+        for settings in ({"seed": 2}, {"force": True}, {"resume": True}):
+            with pytest.raises(RunError, match="another training is at work in it"):
+                cerec.train(data, QUICK, out=folder, **settings)  # type: ignore[arg-type]
+
+    first = cerec.train(data, QUICK, out=folder, on_row=second)
+    assert cerec.open(folder).metrics == first.metrics
+    cerec.train(data, QUICK, out=folder, force=True)  # now it may
+
+
+def test_a_checkpoint_of_another_training_is_not_gone_on_from(tmp_path: Path) -> None:
+    data = make_world(SMALL, seed=1)
+    often = replace(QUICK, train=replace(QUICK.train, checkpoint_seconds=0.0))
+
+    def killed(row: dict[str, Any]) -> None:
+        if row["epoch"] == 3:
+            raise SystemError("killed")
+
+    for seed in (1, 2):
+        with pytest.raises(SystemError, match="killed"):
+            cerec.train(data, often, seed=seed, out=tmp_path / str(seed), on_row=killed)
+    shutil.rmtree(tmp_path / "2" / "checkpoint")
+    (tmp_path / "1" / "checkpoint").rename(tmp_path / "2" / "checkpoint")
+    with pytest.raises(RunError, match="is of a training with other data, settings or seed"):
+        cerec.train(data, often, seed=2, out=tmp_path / "2", resume=True)
+
+
+def test_nothing_is_gone_on_with_by_another_sampler_of_the_same_class(tmp_path: Path) -> None:
+    data = make_world(SMALL, seed=1)
+    half = Mixture([(1.0, DNS(2)), (1.0, Uniform())])
+    assert repr(half) == (
+        "Mixture([(0.5, DNS(candidates=2, list_length=0)), (0.5, Uniform(list_length=0))])"
+    )
+    cerec.train(data, QUICK, out=tmp_path / "run", negatives=half)
+    for other in (Mixture([(3.0, DNS(2)), (1.0, Uniform())]), Mixture([(1.0, DNS(3))]), DNS(2)):
+        with pytest.raises(RunError, match="begun with another negatives"):
+            cerec.train(data, QUICK, out=tmp_path / "run", negatives=other, resume=True)
+    same = Mixture([(2.0, DNS(2)), (2.0, Uniform())])
+    cerec.train(data, QUICK, out=tmp_path / "run", negatives=same, resume=True)
+
+
+def test_going_on_and_beginning_anew_are_two_things(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="give one of the two"):
+        cerec.train(make_world(SMALL, seed=1), QUICK, out=tmp_path, resume=True, force=True)
+
+
+def test_nothing_is_resumed_without_a_folder() -> None:
+    with pytest.raises(ConfigError, match="name its folder, out="):
+        cerec.train(make_world(SMALL, seed=1), QUICK, resume=True)
+
+
+def test_test_is_looked_at_only_when_the_training_has_ended(tmp_path: Path) -> None:
+    data = make_world(SMALL, seed=1)
+
+    def stop(row: dict[str, Any]) -> None:
+        if row["epoch"] == 4:
+            raise KeyboardInterrupt
+
+    stopped = cerec.train(data, QUICK, out=tmp_path / "run", on_row=stop)
+    assert set(stopped.metrics) == {"valid"}
+    ended = cerec.train(data, QUICK, out=tmp_path / "run", resume=True)
+    assert set(ended.metrics) == {"valid", "test"}
+
+
+def test_users_without_train_items_get_what_most_like() -> None:
+    data = make_world(WorldConfig(users=150, items=100, interactions=3000), seed=3)
+    table = data.interactions
+    new = 7
+    keep = table.user != new
+    data = replace(
+        data,
+        interactions=replace(table, user=table.user[keep], item=table.item[keep]),
+    )
+    run = cerec.train(data, replace(QUICK, train=replace(QUICK.train, epochs=30)))
+    count = np.bincount(run.split.train.indices, minlength=100)
+    rank = np.argsort(np.argsort(count)), np.argsort(np.argsort(run.scorer.scores(new)))
+    assert np.corrcoef(*rank)[0, 1] > 0.7
+
+
+def test_tensorboard_events_are_written_on_request(tmp_path: Path) -> None:
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    wanted = replace(QUICK, train=replace(QUICK.train, epochs=2, tensorboard=True))
+    run = cerec.train(make_world(SMALL, seed=1), wanted, out=tmp_path / "run")
+    events = accumulator.EventAccumulator(str(tmp_path / "run" / "tensorboard")).Reload()
+    for name in ("recommender/loss", "recommender/ndcg@20", "agent/reward"):
+        phase, figure = name.split("/")
+        rows = [r for r in run.history if r["phase"] == phase and figure in r]
+        assert [e.step for e in events.Scalars(name)] == [r["epoch"] for r in rows]
+        want = np.float32([r[figure] for r in rows])
+        assert np.array_equal(np.float32([e.value for e in events.Scalars(name)]), want)
+
+
+def test_a_resumed_training_has_no_epoch_twice_in_its_chart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    short = replace(QUICK.train, epochs=4, tensorboard=True, checkpoint_seconds=0.0)
+    data, wanted, folder = make_world(SMALL, seed=1), replace(QUICK, train=short), tmp_path / "run"
+    wrote: list[Path] = []
+
+    def broken(path: Path, checkpoint: Checkpoint) -> None:
+        wrote.append(path)
+        if len(wrote) == 3:  # the chart has the epoch, the checkpoint has not
+            raise SystemError("killed")
+        write_checkpoint(path, checkpoint)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "write_checkpoint", broken)
+        with pytest.raises(SystemError, match="killed"):
+            cerec.train(data, wanted, out=folder)
+    cerec.train(data, wanted, out=folder, resume=True)
+    events = accumulator.EventAccumulator(str(folder / "tensorboard")).Reload()
+    assert [e.step for e in events.Scalars("recommender/loss")] == [1, 2, 3, 4]
+
+
+def test_training_uses_as_many_threads_as_asked_and_gives_them_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CEREC_THREADS", "1")
+    before, seen = (numba.get_num_threads(), torch.get_num_threads()), set()
+    torch.set_num_threads(2)
+
+    def watch(row: object) -> None:
+        del row
+        seen.add((numba.get_num_threads(), torch.get_num_threads()))
+
+    try:
+        cerec.train(make_world(SMALL, seed=1), QUICK, on_row=watch)
+        assert seen == {(1, 1)}
+        assert (numba.get_num_threads(), torch.get_num_threads()) == (before[0], 2)
+    finally:
+        torch.set_num_threads(before[1])
+
+
+def test_tensorboard_without_a_folder_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    wanted = replace(QUICK, train=replace(QUICK.train, epochs=2, tensorboard=True))
+    cerec.train(make_world(SMALL, seed=1), wanted)
+    assert "train.tensorboard = true writes to the run's folder; name one: out=" in caplog.text
+
+
+def test_tensorboard_that_is_not_installed_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    wanted = replace(QUICK, train=replace(QUICK.train, tensorboard=True))
+    with pytest.raises(ConfigError, match=r"needs TensorBoard: pip install 'cerec\[tensorboard\]'"):
+        cerec.train(make_world(SMALL, seed=1), wanted, out=tmp_path / "run")
+
+
+def test_resuming_a_finished_training_opens_it(tmp_path: Path) -> None:
+    data, folder = make_world(SMALL, seed=1), tmp_path / "run"
+    first = cerec.train(data, QUICK, out=folder)
+    rows: list[object] = []
+    again = cerec.train(data, QUICK, out=folder, resume=True, on_row=rows.append)
+    assert not rows
+    assert again.metrics == first.metrics
+
+
+def test_nothing_of_an_old_run_is_lost_when_the_new_one_cannot_start(tmp_path: Path) -> None:
+    data, folder = make_world(SMALL, seed=1), tmp_path / "run"
+    cerec.train(data, QUICK, out=folder)
+    hopeless = replace(QUICK, filters=replace(QUICK.filters, k_core=999))
+    with pytest.raises(DataError, match="no interactions are left to learn from; filter less"):
+        cerec.train(data, hopeless, out=folder, force=True)
+    assert cerec.open(folder).recommend("u01")
+
+
+def test_resume_takes_only_a_run_that_says_how_it_was_begun_for_finished(tmp_path: Path) -> None:
+    data, folder = make_world(SMALL, seed=1), tmp_path / "run"
+    cerec.train(data, QUICK, out=folder)
+    facts = json.loads((folder / "run.json").read_text())
+    del facts["meta"]["begun"]
+    (folder / "run.json").write_text(json.dumps(facts))
+    with pytest.raises(RunError, match="not trained there, so nothing can be resumed"):
+        cerec.train(data, QUICK, out=folder, resume=True)
+    for wrong in ({}, 3, {"config": "[", "seed": 0}):
+        facts["meta"]["begun"] = wrong
+        (folder / "run.json").write_text(json.dumps(facts))
+        with pytest.raises(RunError, match=r"run\.json: damaged"):
+            cerec.train(data, QUICK, out=folder, resume=True)
+
+
+def test_save_never_deletes_what_is_not_a_run(small_run: cerec.Run, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(RunError, match="holds other files"):
+        small_run.save(tmp_path)
+    with pytest.raises(RunError, match="is a file"):
+        small_run.save(tmp_path / "thesis.txt")
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_save_keeps_off_the_training_of_another(small_run: cerec.Run, tmp_path: Path) -> None:
+    data, folder = make_world(SMALL, seed=1), tmp_path / "run"
+    cerec.train(data, QUICK, out=folder)
+    with held(folder), pytest.raises(RunError, match="another training is at work in it"):
+        small_run.save(folder)
+    write_checkpoint(folder / "checkpoint", Checkpoint({}, {}))
+    small = replace(QUICK, recommender=replace(QUICK.recommender, dim=3))
+    other = cerec.train(data, small)
+    with pytest.raises(RunError, match="holds an unfinished training; save to another folder"):
+        other.save(folder)
+    assert (folder / "checkpoint").is_dir()
+
+
+def test_what_was_never_trained_cannot_be_resumed(small_run: cerec.Run, tmp_path: Path) -> None:
+    folder = small_run.save(tmp_path / "mine")
+    with pytest.raises(RunError, match="not trained there, so nothing can be resumed"):
+        cerec.train(make_world(SMALL, seed=1), QUICK, out=folder, resume=True)
+
+
+def test_save_over_a_run_keeps_what_else_lies_there(tmp_path: Path) -> None:
+    data, folder = make_world(SMALL, seed=1), tmp_path / "run"
+    run = cerec.train(data, QUICK, out=folder)
+    assert {p.name for p in folder.iterdir()} == {*FILES, "begun.json"}
+    (folder / "notes.txt").write_text("mine")
+    (folder / "checkpoint").mkdir()
+    (folder / "checkpoint" / "counters.json").write_text("{}")
+    (folder / "history.csv").write_text("damaged")
+    run.save(folder)
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert (folder / "checkpoint" / "counters.json").exists()
+    assert cerec.open(folder).history == run.history
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_run_saved_over_another_is_not_taken_for_its_training(
+    small_run: cerec.Run, tmp_path: Path
+) -> None:
+    data, folder = make_world(SMALL, seed=1), tmp_path / "run"
+    cerec.train(data, QUICK, out=folder)
+    (folder / "notes.txt").write_text("mine")
+    small_run.save(folder)
+    assert {p.name for p in folder.iterdir()} == {*FILES, "notes.txt"}
+    with pytest.raises(RunError, match="holds a run"):
+        cerec.train(data, QUICK, out=folder, resume=True)
+
+
+def test_a_run_is_not_saved_over_the_folder_one_stands_in(
+    small_run: cerec.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = small_run.save(tmp_path / "run")
+    monkeypatch.chdir(folder)
+    for here in (".", folder, tmp_path / "run" / ".." / "run"):
+        with pytest.raises(RunError, match="is the folder you stand in"):
+            small_run.save(here)
+
+
+def test_training_never_writes_among_other_files(tmp_path: Path) -> None:
+    """Not even by force: a folder of data holds files of the names that a run has."""
+    data = make_world(SMALL, seed=1)
+    tables, parquet = (write(data, tmp_path / name, name) for name in ("tables", "parquet"))
+    foreign = tmp_path / "foreign"
+    (foreign / "checkpoint").mkdir(parents=True)
+    (foreign / "checkpoint" / "weights.pt").touch()
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
+    for folder, words in (
+        (tables, "holds data"),
+        (parquet, r"holds items\.parquet, which is not of a run"),
+        (foreign, "holds checkpoint, which is not of a run"),
+    ):
+        for force in (False, True):
+            with pytest.raises(RunError, match=f"{words}.*choose another folder"):
+                cerec.train(data, QUICK, out=folder, force=force)
+    assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")} == before
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "train.log").touch()  # as a shell makes it
+    assert cerec.train(data, QUICK, out=tmp_path / "new").meta["finished"]
+
+
+def test_a_recommender_that_diverges_is_told_with_the_setting_to_lower() -> None:
+    wild = replace(QUICK, recommender=replace(QUICK.recommender, learning_rate=1e30))
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ConfigError, match=r"diverged.*lower recommender.learning_rate \(1e\+30\)"),
+    ):
+        cerec.train(make_world(SMALL, seed=1), wild)
+
+
+def test_a_loss_above_that_of_knowing_nothing_is_told_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    data = make_world(SMALL, seed=1)
+    for rate, times in ((0.05, 0), (1e6, 1)):
+        caplog.clear()
+        cerec.train(data, replace(QUICK, recommender=RecommenderConfig(learning_rate=rate)))
+        assert caplog.text.count("lower recommender.learning_rate (1000000.0)") == times
+        assert caplog.text.count("where knowing nothing has at most") == times
+
+
+def test_wrong_arguments_from_python_are_one_line(small_run: cerec.Run) -> None:
+    assert small_run.new_item(np.array(small_run.attributes("m01")[:1])).attributes
+    strange: list[Any] = ["genre=Drama", {"genre": "Drama"}, [("genre", "Drama", "x")], None, [3]]
+    for attributes in strange:
+        with pytest.raises(QuestionError, match=r"attributes are \(relation, attribute\) pairs"):
+            small_run.new_item(attributes)
+    with pytest.raises(ConfigError, match="at least one item id"):
+        small_run.recommend_for([])
+    data = small_run.data
+    for argument in ({"out": 3}, {"on_row": 3}):
+        with pytest.raises(ConfigError, match=next(iter(argument))):
+            cerec.train(data, QUICK, **argument)  # type: ignore[arg-type]
+
+
+def test_damaged_runs_are_told_in_one_line(small_run: cerec.Run, tmp_path: Path) -> None:
+    folder = small_run.save(tmp_path / "run")
+    sound = json.loads((folder / "run.json").read_text())
+    for damage in ({"scorer": {}}, {"meta": 3}, {"seed": "x"}, {"scorer": {"pooling": "zz"}}):
+        (folder / "run.json").write_text(json.dumps({**sound, **damage}))
+        with pytest.raises(RunError, match=r"run\.json: damaged"):
+            cerec.open(folder)
+    (folder / "run.json").write_text(json.dumps(sound))
+    arrays = read_arrays(folder / "model.safetensors")
+    write_arrays(folder / "model.safetensors", {**arrays, "scorer.item": arrays["scorer.item"][:5]})
+    with pytest.raises(RunError, match="the data has 60 and 80; the run folder is damaged"):
+        cerec.open(folder)
+    (folder / "config.toml").unlink()
+    with pytest.raises(RunError, match=r"config\.toml: no such file"):
+        cerec.open(folder)
+
+
+def test_lists_longer_than_the_catalogue_are_measured(small_run: cerec.Run) -> None:
+    values = evaluate_run(small_run, "test", [20, 500])
+    assert set(values) >= {"recall@20", "recall@500", "map@500"}
+    assert np.nanmax(values["recall@500"]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("part", "ks", "words"),
+    [
+        ("validation", [20], "did you mean 'valid'"),
+        ("train", [20], "part must be one of valid, test"),
+        ("test", [], "ks must be a list"),
+        ("test", 20, "ks must be a list"),
+        ("test", [0], "at least 1"),
+        ("test", ["20"], "whole numbers"),
+    ],
+)
+def test_evaluate_refuses(small_run: cerec.Run, part: str, ks: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        evaluate_run(small_run, part, ks)
+
+
+def test_wrong_kinds_are_refused() -> None:
+    with pytest.raises(DataError, match="load takes the name of a data set"):
+        cerec.load(None)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="at least 1 candidate, got '4'"):
+        DNS("4")  # type: ignore[arg-type]
+
+
+def test_a_run_folder_with_the_data_of_another_world_is_refused(
+    small_run: cerec.Run, tmp_path: Path
+) -> None:
+    folder = small_run.save(tmp_path / "run")
+    stranger = tmp_path / "stranger"
+    stranger.mkdir()
+    write_dataset(make_world(SMALL, seed=2), stranger)  # as many users and items
+    for name in ("graph.safetensors", "entities.parquet", "items.parquet"):
+        shutil.copy(stranger / name, folder / name)
+    with pytest.raises(RunError, match=r"run: its data are not those .* restore a copy") as told:
+        cerec.open(folder)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("kept", [None, "", 7])
+def test_a_run_folder_without_a_fingerprint_is_refused(
+    small_run: cerec.Run, tmp_path: Path, kept: object
+) -> None:
+    folder = small_run.save(tmp_path / "run")
+    facts = json.loads((folder / "run.json").read_text())
+    assert cerec.open(folder).data.fingerprint == facts["data"].pop("fingerprint")
+    if kept is not None:
+        facts["data"]["fingerprint"] = kept
+    (folder / "run.json").write_text(json.dumps(facts))
+    with pytest.raises(RunError, match="its data are not those"):
+        cerec.open(folder)
