@@ -138,3 +138,46 @@ def test_a_folder_of_somebody_else_is_not_taken_for_parts(tmp_path: Path) -> Non
     with pytest.raises(RunError, match="holds other files; move them, or choose another --out"):
         explain_all(random_explainer(0), tmp_path / "all.parquet", ASKED)
     assert mine.read_text() == "years of work"
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from explain_worlds import random_explainer
+from cerec.explain import batch
+from cerec.explain.options import Options
+
+def wait(done, of):
+    print("begun", flush=True)
+    sys.stdin.readline()
+
+batch._USERS_PER_PART = 1
+asked = Options(k=5, lock=("r02", ("r00", "a01")))
+batch.explain_all(random_explainer(0), Path(sys.argv[1]), asked, on_part=wait)
+"""
+
+
+def test_a_second_batch_into_one_target_is_refused_until_a_kill(tmp_path: Path) -> None:
+    target = tmp_path / "all.parquet"
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    first = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(target)],
+        env=os.environ | {"PYTHONPATH": path},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with first:
+        assert first.stdout
+        assert first.stdout.readline() == "begun\n"
+        parts = sorted(p.name for p in (tmp_path / "all.parquet.parts").iterdir())
+        for resume in (False, True):
+            with pytest.raises(RunError, match=r"all.parquet: another explain --all is writing"):
+                explain_all(random_explainer(0), target, ASKED, resume=resume)
+        explain_all(random_explainer(0), tmp_path / "other.parquet", ASKED)
+        assert sorted(p.name for p in (tmp_path / "all.parquet.parts").iterdir()) == parts
+        first.kill()
+    assert (tmp_path / "all.parquet.lock").exists()  # left behind by the kill, and held by nobody
+    assert explain_all(random_explainer(0), target, ASKED, resume=True).taken_over == 1
+    assert without_time(target) == without_time(tmp_path / "other.parquet")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["all.parquet", "other.parquet"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pytest
 
 import cerec
 from cerec.data.synthetic.generate import make_world
@@ -44,3 +46,41 @@ def test_the_agent_learns_from_verified_flips() -> None:
     rewards = [row["reward"] for row in run.history if "reward" in row]
     assert rewards
     assert np.isfinite(rewards).all()
+
+
+@pytest.mark.parametrize("brought", ["factors", "scores"])
+def test_the_agent_of_a_wrapped_recommender_learns_from_verified_flips(brought: str) -> None:
+    data = make_world(SMALL, seed=1)
+    rng = np.random.default_rng(0)
+    users, items = (rng.normal(size=(len(ids), 8)) for ids in (data.users, data.items))
+    given: dict[str, Any] = {"user_factors": users, "item_factors": items}
+    if brought == "scores":
+        given = {"score": lambda user, _: np.tanh(items @ users[data.users.row(user)] / 9)}
+    agent = replace(QUICK.agent, pairs=64, updates=1)
+    found = {}
+    for reward in ("all", "verified"):
+        config = replace(QUICK, agent=replace(agent, reward=reward))
+        run = cerec.explainer(data, **given, config=config)
+        found[reward] = run.history[0]["reward"]
+    assert found["verified"] > found["all"]  # the same first walks, and what their flips add
+
+
+def test_a_wrapped_recommender_is_asked_by_its_own_scores() -> None:
+    data, k = make_world(SMALL, seed=1), 5
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(len(data.users), len(data.items)))
+    run = cerec.explainer(data, score=lambda user, _: scores[data.users.row(user)], config=QUICK)
+    scorer, train = run.scorer, run.split.train
+    lists = lists_of(scorer, train, k)
+    context = Context(train, run.facts, scorer.user, scorer.item, lists, scorer.effect)
+    user = np.arange(20, dtype=np.int32)
+    item, other = lists[user, k - 1], lists[user[::-1], 0]
+    found = flip_test(run.facts, k, scorer)(context, user, item, other)
+    verifier, locked = Verifier(run.facts, scorer), np.zeros(run.facts.n_values, bool)
+    for n, u in enumerate(user.tolist()):
+        standing = Standing.of(scorer, u, train.row(u))
+        posed = verifier.pose(standing, Task(u, int(item[n]), k, "why", locked))
+        assert not isinstance(posed, Outcome)
+        answer = verifier.verify(standing, posed, int(other[n]))
+        assert found[n] == (0 if answer.before is None else len(answer.before))
+    assert found.any()

@@ -28,6 +28,16 @@ def pair_scores(user: Rows, item: Rows, users: Vectors, items: Vectors) -> NDArr
     return out
 
 
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def _among(user, item, indptr, indices):  # type: ignore[no-untyped-def]
+    out = np.zeros(len(user), np.bool_)
+    for p in range(len(user)):
+        row = indices[indptr[user[p]] : indptr[user[p] + 1]]
+        at = np.searchsorted(row, item[p])
+        out[p] = at < len(row) and row[at] == item[p]
+    return out
+
+
 def list_items(context: Context, k: int) -> Ragged:
     """User -> the first k items of the list, sorted."""
     lists = context.lists[:, :k]
@@ -38,6 +48,8 @@ def list_items(context: Context, k: int) -> Ragged:
 def cutoffs(context: Context, k: int) -> NDArray[np.float64]:
     """f(u, Q_u[K]) of every user, of the last item where fewer are left; -inf where none is."""
     lists = context.lists[:, :k]
+    if context.above is not None:
+        return np.zeros(len(lists))  # nobody asks: see `rationality`
     n = (lists >= 0).sum(axis=1)
     user = np.flatnonzero(n > 0).astype(np.int32)
     out = np.full(len(lists), -np.inf)
@@ -49,6 +61,8 @@ def rationality(
     user: Rows, item: Rows, context: Context, cutoff: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
     """Whether the item is scored no higher than the last of the user's list."""
+    if context.above is not None:
+        return ~_among(user, item, context.above.indptr, context.above.indices)
     return np.asarray(pair_scores(user, item, context.user, context.item) <= cutoff[user])
 
 

@@ -14,18 +14,19 @@ from cerec.recommend.base import Context, Flip, Rows
 from cerec.recommend.scorer import Scorer
 
 
-def flip_test(facts: Facts, k: int) -> Flip:
+def flip_test(facts: Facts, k: int, scorer: Scorer | None = None) -> Flip:
     """A function of (context, user, item, other): fewest changes of `item` toward `other` that take
     it out of the user's first k; 0 where none do, or where the item is not in that list.
 
-    It needs a recommender that learns the vectors of values (`recommender.vectors`).
+    A finished recommender is given as `scorer`. Without one the context of the moment is asked,
+    which needs a recommender that learns the vectors of values (`recommender.vectors`).
     """
     unlocked = np.zeros(facts.n_values, bool)
     seen: list[tuple[Context, Verifier, dict[int, Standing]]] = []
 
     def flip(context: Context, user: Rows, item: Rows, other: Rows) -> NDArray[np.int64]:
         if not seen or seen[0][0] is not context:
-            seen[:] = [(context, Verifier(facts, _scorer(context)), {})]
+            seen[:] = [(context, Verifier(facts, scorer or _scorer(context)), {})]
         _, verifier, standings = seen[0]
         out = np.zeros(len(user), np.int64)
         for n, (u, i, j) in enumerate(

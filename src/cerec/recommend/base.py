@@ -56,6 +56,9 @@ class Context:
     -1 where there are fewer. K is the largest `list_length` asked for; 0 when nobody asks."""
     value: Vectors | None = None
     """(V, d) vectors of the values of `facts`, for models that learn them; a view."""
+    above: Ragged | None = None
+    """User -> items scored above the last of the list, for models whose scores are no products of
+    `user` and `item`."""
 
 
 Flip = Callable[[Context, Rows, Rows, Rows], NDArray[np.integer]]

@@ -288,6 +288,7 @@ def open_run(folder: str | Path) -> Run:
     if not (path / "config.toml").exists():
         raise RunError(f"{path / 'config.toml'}: no such file; the run folder is damaged")
     data = read_dataset(path)
+    refuse_other_data(path, facts, data)
     return Run(
         data,
         read_split(path / "split.safetensors", len(data.users), len(data.items)),

@@ -14,6 +14,7 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split, split
 from cerec.errors import ConfigError
+from cerec.explain.flips import flip_test
 from cerec.recommend.adapters import (
     Factors,
     Score,
@@ -95,7 +96,8 @@ def _learned(
     from cerec.agent.agent import WalkAgent
 
     graph = Ckg.build(data, parts.train)
-    agent = WalkAgent(config.agent, config.encoder, graph, facts, seed=seed)
+    flip = flip_test(facts, config.agent.list_length, scorer)
+    agent = WalkAgent(config.agent, config.encoder, graph, facts, seed=seed, flip=flip)
     lists = lists_of(scorer, parts.train, config.agent.list_length)
     context = Context(parts.train, facts, scorer.user, scorer.item, lists, scorer.effect)
     history = []
