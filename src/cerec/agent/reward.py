@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cerec.agent.returns import discounted
 from cerec.data.ragged import Ragged
-from cerec.recommend.base import Context, Flip, Rows, Vectors
+from cerec.recommend.base import Context, Rows, Vectors
 from cerec.settings.agent import AgentConfig
 from cerec.walk.paths import Walks
 
@@ -76,24 +76,19 @@ def similarity(item: Rows, other: Rows, vectors: Vectors) -> NDArray[np.float64]
 
 def step_rewards(
     user: Rows,
-    start: Rows,
     here: Rows,
     there: Rows,
     vectors: Vectors,
     context: Context,
     cutoff: NDArray[np.float64],
     config: AgentConfig,
-    flip: Flip | None = None,
 ) -> NDArray[np.float64]:
-    """(B,) reward of going from `here` to `there` on a walk from `start`."""
+    """(B,) reward of going from `here` to `there`."""
     out = np.zeros(len(user))
     if config.reward != "similarity":
         out += rationality(user, there, context, cutoff)
     if config.reward != "rationality":
         out += similarity(here, there, vectors)
-    if config.reward == "verified" and flip is not None:
-        n = flip(context, user, start, there)
-        out += np.where(n > 0, 1.0 - config.price * n, 0.0)
     return out
 
 
@@ -103,7 +98,6 @@ def rewards(
     context: Context,
     cutoff: NDArray[np.float64],
     config: AgentConfig,
-    flip: Flip | None = None,
 ) -> NDArray[np.float64]:
     """(T, B) reward of every step; 0 where the walk had ended. `vectors` are those of the items."""
     out = np.zeros(walks.log_p.shape)
@@ -111,14 +105,12 @@ def rewards(
         on = np.flatnonzero(walks.moved[t])
         out[t, on] = step_rewards(
             walks.user[on],
-            walks.item[0, on],
             walks.item[t, on],
             walks.item[t + 1, on],
             vectors,
             context,
             cutoff,
             config,
-            flip,
         )
     return out
 

@@ -24,7 +24,6 @@ an epoch, for all pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -59,11 +58,6 @@ class Context:
     above: Ragged | None = None
     """User -> items scored above the last of the list, for models whose scores are no products of
     `user` and `item`."""
-
-
-Flip = Callable[[Context, Rows, Rows, Rows], NDArray[np.integer]]
-"""(context, user, item, other) -> fewest changes of `item` toward `other` that take it out of the
-user's list; 0 where none do. All arrays are (B,)."""
 
 
 class NegativeSampler(Protocol):

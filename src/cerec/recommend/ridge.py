@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +30,6 @@ PENALTIES = tuple(3.0**n for n in range(-4, 10))
 DENSE = 4096
 """Up to this many items or values, whichever are fewer, a matrix is factorised."""
 _STEPS = 300  # of conjugate gradients
-_NEAR = 1e-6  # residual at which they end, relative to the first
 _FREE = 1e-8  # singular value below which free columns say the same thing
 _ALONE = 1e-8  # 1 - h below which an item is told by nothing but itself
 _ROWS = 1024  # items looked at together
@@ -47,7 +47,7 @@ class Fit:
 
 
 def fit(z: sp.csr_matrix, free: Doubles, y: Doubles, gram: Doubles) -> Fit:
-    """x for the penalty of the least error on items left out, errors weighed by `gram` (d, d).
+    """X for the penalty of the least error on items left out, errors weighed by `gram` (d, d).
 
     Every item is left out once, in closed form. Where both items and values are more than
     `DENSE`, a tenth of the items, always the same, is left out once, the equations are solved by
@@ -164,7 +164,9 @@ def _quadratic(z: sp.csr_matrix, upper: Doubles) -> Doubles:
     out = -(z @ np.ascontiguousarray(np.diagonal(upper)))
     for start in range(0, z.shape[0], _ROWS):
         part = z[start : start + _ROWS]
-        out[start : start + _ROWS] += 2.0 * np.asarray(part.multiply(part @ upper).sum(axis=1))[:, 0]
+        out[start : start + _ROWS] += (
+            2.0 * np.asarray(part.multiply(part @ upper).sum(axis=1))[:, 0]
+        )
     return np.asarray(out)
 
 
@@ -177,53 +179,68 @@ def _unseen(residual: Doubles, left: Doubles, y: Doubles) -> Doubles:
 
 
 def _iterated(z: sp.csr_matrix, free: Doubles, y: Doubles, gram: Doubles) -> Fit:
+    """The penalty is chosen in single precision and by coarse solutions, x is not."""
     order = generator(0, "ridge/held out").permutation(z.shape[0])
-    tenth = len(order) // 10
-    out, rows = np.sort(order[:tenth]), np.sort(order[tenth:])
+    out, rows = np.sort(order[: len(order) // 10]), np.sort(order[len(order) // 10 :])
     some = z[rows], free[rows], y[rows]
-    solve = conjugate(*some)
-    total = energy(y[out] - y[rows].mean(axis=0), gram)
-    near: list[Doubles | None] = [None]  # the solution of the last penalty, to start from
+    solve = conjugate(*some, dtype=np.float32, near=1e-3)
+    total = energy(y[out] - some[2].mean(axis=0), gram)
+    last: list[Doubles | None] = [None]  # a good start for the next penalty
 
     def quality(penalty: float) -> tuple[float, Doubles]:
-        near[0] = value = solve(penalty, near[0])
+        last[0] = value = solve(penalty, last[0])
         error = y[out] - predicted(*some, value, z[out], free[out])
         return _r_squared(energy(error, gram), total), value
 
     found = _climb(quality)
-    return Fit(conjugate(z, free, y)(found.penalty, found.value), found.penalty, found.fidelity)
+    value = conjugate(z, free, y)(found.penalty, found.value)
+    return Fit(value, found.penalty, found.fidelity)
 
 
 def conjugate(
-    z: sp.csr_matrix, free: Doubles, y: Doubles
+    z: sp.csr_matrix,
+    free: Doubles,
+    y: Doubles,
+    *,
+    dtype: type[np.floating[Any]] = np.float64,
+    near: float = 1e-6,
 ) -> Callable[[float, Doubles | None], Doubles]:
-    """(penalty, a first guess) -> x, by conjugate gradients scaled by the diagonal."""
+    """(penalty, a first guess) -> x, by conjugate gradients scaled by the diagonal.
+
+    They end when the residual is `near` of the right side, in every column.
+    """
     q = basis(free)[0]
-    zt = z.T.tocsr()
-    w = zt @ q
-    right = zt @ (y - q @ (q.T @ y))
+    w = (z.T @ q).astype(dtype)
+    right = (z.T @ (y - q @ (q.T @ y))).astype(dtype)
     diagonal = np.maximum(np.asarray(z.sum(axis=0)).ravel() - (w * w).sum(axis=1), 0.0)
+    z = z.astype(dtype)
+    zt = z.T.tocsr()
+    tiny = np.finfo(np.float32).tiny
 
     def solve(penalty: float, start: Doubles | None) -> Doubles:
         def times(x: Doubles) -> Doubles:
-            return np.asarray(zt @ (z @ x) - w @ (w.T @ x) + penalty * x)
+            out = zt @ (z @ x)
+            out -= w @ (w.T @ x)
+            out += dtype(penalty) * x
+            return np.asarray(out)
 
-        ready_by = 1.0 / (diagonal + penalty)[:, None]
-        goal = _NEAR**2 * (right * (ready_by * right)).sum(axis=0)
-        value = np.zeros_like(right) if start is None else start.copy()
+        scale = (1.0 / (diagonal + penalty)).astype(dtype)[:, None]
+        goal = near**2 * np.einsum("vd,vd->d", right, scale * right)
+        value = np.zeros_like(right) if start is None else start.astype(dtype)
         rest = right - times(value)
-        step = ready_by * rest
-        now = (rest * step).sum(axis=0)
+        step = scale * rest
+        now = np.einsum("vd,vd->d", rest, step)
         for _ in range(_STEPS):
             if (now <= goal).all():
                 break
             moved = times(step)
-            rate = now / np.maximum((step * moved).sum(axis=0), 1e-300)
+            rate = now / np.maximum(np.einsum("vd,vd->d", step, moved), tiny)
             value += rate * step
             rest -= rate * moved
-            ready = ready_by * rest
-            before, now = now, (rest * ready).sum(axis=0)
-            step = ready + now / np.maximum(before, 1e-300) * step
-        return value
+            ready = scale * rest
+            before, now = now, np.einsum("vd,vd->d", rest, ready)
+            step *= now / np.maximum(before, tiny)
+            step += ready
+        return value.astype(np.float64)
 
     return solve

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -33,8 +34,6 @@ def learn_agent(
     """
     if subject.facts.n_values == 0 or config.train.agent_epochs == 0:
         return None, []
-    import time
-
     from cerec.agent.agent import WalkAgent
 
     graph = Ckg.build(data, subject.known)
@@ -62,16 +61,14 @@ def context_of_subject(subject: Subject, k: int) -> Context:
     for users in subject.blocks():
         scores, known = subject.scores(users), subject.known.take(users)
         found[users] = lists(scores, known.indptr, known.indices, k)
-        last = found[users].max(axis=1, initial=-1)
         n = (found[users] >= 0).sum(axis=1)
         last = found[users][np.arange(len(users)), np.maximum(n - 1, 0)]
         cut = np.where(n > 0, scores[np.arange(len(users)), np.maximum(last, 0)], -np.inf)
-        row, above = np.nonzero(scores > cut[:, None])
+        row, better = np.nonzero(scores > cut[:, None])
         user.append(users[row])
-        item.append(above)
+        item.append(better)
     above = Ragged.from_pairs(np.concatenate(user), np.concatenate(item), len(subject.known))
-    vectors = _vectors(subject)
-    return Context(subject.known, subject.facts, *vectors, found, above=above)
+    return Context(subject.known, subject.facts, *_vectors(subject), found, above=above)
 
 
 def _vectors(subject: Subject) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

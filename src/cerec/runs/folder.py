@@ -24,7 +24,7 @@ from cerec.data.dataset import Dataset
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.errors import RunError
-from cerec.files import read_arrays, read_json, write_arrays
+from cerec.files import read_arrays, read_json
 
 FORMAT = 1
 FILES = (
@@ -113,4 +113,3 @@ def kept_beside(folder: Path, begun: object) -> list[str]:
     same = path.exists() and read_json(path) == begun
     gone = {*FILES, *(() if same else ("begun.json", "checkpoint"))}
     return sorted(other.name for other in folder.iterdir() if other.name not in gone)
-

@@ -131,7 +131,6 @@ def _of_options(config: RunConfig) -> list[str]:
         ("signals", "dns_candidates", config.signals.negatives == "dns", "dns negatives"),
         ("recommender", "swap_weight", imagined, "imagined items"),
         ("recommender", "swap_known", imagined, "imagined items"),
-        ("agent", "price", config.agent.reward == "verified", 'agent.reward = "verified"'),
         (
             "recommender",
             "layers",

@@ -20,7 +20,6 @@ from cerec.agent.agent import WalkAgent
 from cerec.agent.loop import Trainer
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, near_matches
-from cerec.explain.flips import flip_test
 from cerec.history import Row
 from cerec.recommend import lines
 from cerec.recommend.base import Material, NegativeSampler, Recommender, Rows
@@ -184,8 +183,7 @@ def _cerec(title: str, fixed: Mapping[str, Any]) -> Contender:
 def _co_train(task: Task, made: Mapping[str, Any]) -> Fitted:
     m, budget = task.material, task.budget
     model = build(made["recommender"], m.known, m.facts, seed=m.seed)
-    flip = flip_test(m.facts, made["agent"].list_length)
-    agent = WalkAgent(made["agent"], made["encoder"], m.graph, m.facts, seed=m.seed, flip=flip)
+    agent = WalkAgent(made["agent"], made["encoder"], m.graph, m.facts, seed=m.seed)
     started = time.process_time()
 
     def lists(scorer: Scorer) -> Lists:

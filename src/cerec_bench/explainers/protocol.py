@@ -28,7 +28,6 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
 from cerec.explain.explainer import Explainer
-from cerec.explain.flips import flip_test
 from cerec.explain.proposer import NeighbourProposer, Proposer, unit_rows
 from cerec.explain.standing import Standing
 from cerec.recommend.base import Context as Moment
@@ -171,8 +170,7 @@ class Context:
         if setup.epochs == 0 or facts.n_values == 0:
             return NeighbourProposer(facts, self.unit)
         started = time.perf_counter()
-        flip = flip_test(facts, setup.agent.list_length)
-        agent = WalkAgent(setup.agent, setup.encoder, self.graph, facts, seed=self.seed, flip=flip)
+        agent = WalkAgent(setup.agent, setup.encoder, self.graph, facts, seed=self.seed)
         s = self.scorer
         lists = lists_of(s, self.train, setup.agent.list_length)
         moment = Moment(self.train, facts, s.user, s.item, lists, s.effect)

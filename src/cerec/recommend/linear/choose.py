@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from cerec.data.ragged import Ragged
 from cerec.recommend.linear.candidates import Sample, draw_sample, relation_weights
 from cerec.recommend.linear.fit import Chosen, Material
 from cerec.recommend.linear.folding import Factors, Folding
-from cerec.recommend.linear.itemitem import SMALL, pairs_of
+from cerec.recommend.linear.itemitem import SMALL, Pairs, cut, pairs_of
 from cerec.recommend.linear.kernels import pair_sums
 from cerec.recommend.protocol import Doubles
 
@@ -116,18 +114,22 @@ def _penalty(material: Material, sample: Sample) -> tuple[float, int, Doubles, i
     """The best penalty of the item-item ridge by history alone, how many entries a column needs,
     the parts these give, and how many settings were tried.
     """
+    made: dict[float, Pairs] = {}
     found: dict[tuple[float, int], tuple[float, Doubles]] = {}
 
     def look(penalty: float, entries: int = 0) -> float:
-        asked = penalty, entries
-        if asked not in found:
-            part = pair_sums(material, sample, pairs_of(material.gram, penalty, entries))
-            found[asked] = sample.ndcg(part), part
-        return found[asked][0]
+        if penalty not in made:
+            made.clear()  # not two of them at once
+            made[penalty] = pairs_of(material.gram, penalty)
+        if (penalty, entries) not in found:
+            pairs = cut(made[penalty], entries) if entries else made[penalty]
+            part = pair_sums(material, sample, pairs)
+            found[penalty, entries] = sample.ndcg(part), part
+        return found[penalty, entries][0]
 
     at = 2  # uphill from the middle, until both neighbours are lower
     while True:
-        options = [n for n in (at - 1, at, at + 1) if 0 <= n < len(PENALTIES)]
+        options = [n for n in (at, at - 1, at + 1) if 0 <= n < len(PENALTIES)]
         best = max(options, key=lambda n: look(PENALTIES[n]))
         if best == at:
             break

@@ -165,22 +165,38 @@ def pairs_of(gram: Gram, penalty: float, most: int = 0) -> Pairs:
 
 def _whole(gram: Gram, pull: float, most: int) -> Pairs:
     """EASE: B = -P / diag(P) off the diagonal, P the inverse of the Gram matrix plus `pull`."""
+    from scipy.linalg import lapack  # slow to import
+
     n_items = len(gram.diagonal)
-    dense = np.zeros((n_items, n_items))
+    dense = np.zeros((n_items, n_items), order="F")
     row = np.repeat(np.arange(n_items), np.diff(gram.indptr))
-    dense[row, gram.indices] = gram.count
+    dense[gram.indices, row] = gram.count
     dense[np.diag_indices(n_items)] += pull
     with blas_threads(1):
-        inverse = np.linalg.inv(dense)
+        factor, _ = lapack.dpotrf(dense, lower=1, overwrite_a=1)
+        half, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    inverse = np.tril(half) + np.tril(half, -1).T
     found = (-inverse / np.diag(inverse)).astype(np.float32)  # column i is divided by P[i, i]
     np.fill_diagonal(found, 0.0)
+    return _cut(found, most)
+
+
+def cut(pairs: Pairs, most: int) -> Pairs:
+    """Only the largest entries of each column."""
+    n_items = len(pairs.targets)
+    dense = np.zeros((n_items, n_items), np.float32)
+    dense[pairs.targets.row_of(), pairs.targets.indices] = pairs.strength
+    return _cut(dense, most)
+
+
+def _cut(dense: NDArray[np.float32], most: int) -> Pairs:
+    n_items = len(dense)
     if most < n_items:
-        size = np.abs(found)
-        found[size < np.partition(size, n_items - most, axis=0)[n_items - most]] = 0.0
-    source, target = np.nonzero(found)
-    return _by_source(
-        source.astype(np.int32), target.astype(np.int32), found[source, target], n_items
-    )
+        size = np.abs(dense)
+        dense[size < np.partition(size, n_items - most, axis=0)[n_items - most]] = 0.0
+    source, target = np.nonzero(dense)
+    indptr = np.searchsorted(source, np.arange(n_items + 1)).astype(np.int64)
+    return Pairs(Ragged(indptr, target.astype(np.int32)), dense[source, target])
 
 
 def _by_source(
