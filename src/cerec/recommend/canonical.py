@@ -197,7 +197,7 @@ def free_columns(z: sp.csr_matrix, relation: NDArray[np.int32], support: int) ->
 
 
 def centred(value: Doubles, relation: NDArray[np.int32], held: Doubles) -> Doubles:
-    """`value` (V, d) less the mean of its relation, each value weighed by the items it is held by."""
+    """`value` (V, d) less the mean of its relation, a value weighed by the items that hold it."""
     n = int(relation.max(initial=-1)) + 1
     to = sp.csr_matrix((held, (relation, np.arange(len(relation)))), (n, len(relation)))
     mean = (to @ value) / np.maximum(np.bincount(relation, held, n), 1e-300)[:, None]

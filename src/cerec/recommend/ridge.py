@@ -47,7 +47,7 @@ class Fit:
 
 
 def fit(z: sp.csr_matrix, free: Doubles, y: Doubles, gram: Doubles) -> Fit:
-    """X for the penalty of the least error on items left out, errors weighed by `gram` (d, d).
+    """The fit of the penalty of the least error on items left out, weighed by `gram` (d, d).
 
     Every item is left out once, in closed form. Where both items and values are more than
     `DENSE`, a tenth of the items, always the same, is left out once, the equations are solved by
@@ -164,9 +164,8 @@ def _quadratic(z: sp.csr_matrix, upper: Doubles) -> Doubles:
     out = -(z @ np.ascontiguousarray(np.diagonal(upper)))
     for start in range(0, z.shape[0], _ROWS):
         part = z[start : start + _ROWS]
-        out[start : start + _ROWS] += (
-            2.0 * np.asarray(part.multiply(part @ upper).sum(axis=1))[:, 0]
-        )
+        twice = 2.0 * part.multiply(part @ upper).sum(axis=1)
+        out[start : start + _ROWS] += np.asarray(twice).ravel()
     return np.asarray(out)
 
 
