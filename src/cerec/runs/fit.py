@@ -40,7 +40,7 @@ def fit(data: Dataset, parts: Split, asked: Asked, folder: Path | None, *, resum
     material = _material(parts.train, facts)
     looked = _looked(material, parts, settings, progress)
     progress("measuring")
-    kept = Kept.linear(build(material, looked.chosen))
+    kept = Kept.linear(build(material, looked.chosen, factors=looked.factors))
     metrics = final_figures(kept.subject(data, facts, parts.train), parts)
     known, refitted = parts.train, not settings.holdout and bool(parts.valid.size + parts.test.size)
     if refitted:

@@ -44,6 +44,8 @@ class Looked:
     """(attributes, NDCG@20) with all else as chosen."""
     looks: int
     """Settings tried on validation."""
+    factors: Factors | None = None
+    """Of the settings chosen, fitted to the same interactions."""
 
 
 def choose(
@@ -67,10 +69,10 @@ def choose(
     parts = _Parts(sample, sample.relation @ relation, popular * sample.popularity, None)
     weights, score, tried = _search(parts, (0.2, 0.2, 0.0))
     looks += tried
-    folding = None
+    fitted = None
     if factors and min(material.matrix.shape) > 1:
         progress("factors")
-        folding, parts, weights, score, tried = _factors(material, parts, weights, score)
+        fitted, parts, weights, score, tried = _factors(material, parts, weights, score)
         looks += tried
     curve = [(x, parts.ndcg((x, *weights[1:]))) for x in ATTRIBUTES]
     looks += len(curve)
@@ -84,10 +86,10 @@ def choose(
         relations={
             int(r): float(carried * w) for r, w in zip(sample.relations, relation, strict=True)
         },
-        folding=folding if weights[2] > 0 else None,
+        folding=fitted.settings if fitted is not None else None,
         factor=weights[2],
     )
-    return Looked(chosen, parts.ndcg(weights), best, carried, tuple(curve), looks)
+    return Looked(chosen, parts.ndcg(weights), best, carried, tuple(curve), looks, fitted)
 
 
 Weights = tuple[float, float, float]
@@ -163,18 +165,19 @@ def _search(parts: _Parts, start: Weights) -> tuple[Weights, float, int]:
 
 def _factors(
     material: Material, parts: _Parts, weights: Weights, score: float
-) -> tuple[Folding | None, _Parts, Weights, float, int]:
+) -> tuple[Factors | None, _Parts, Weights, float, int]:
     """Factors where they earn their place, with the best of a few settings."""
-    best: tuple[Folding | None, _Parts, Weights, float] = (None, parts, weights, score)
+    best: tuple[Factors | None, _Parts, Weights, float] = (None, parts, weights, score)
     looks = 0
     for n, (rest, pull) in enumerate(FOLDINGS):
         folding = Folding(min(DIM, *material.matrix.shape), rest, pull, PRIOR)
-        part = _factor_part(material, parts.sample, material.factors(folding))
+        made = material.factors(folding)
+        part = _factor_part(material, parts.sample, made)
         now = replace(parts, factor=part)
         found, reached, tried = _search(now, weights)
         looks += tried
         if reached > best[3] and reached >= (1.0 + EARNS) * score:
-            best = folding, now, found, reached
+            best = made, now, found, reached
         elif n == 0:
             break
     return *best, looks
