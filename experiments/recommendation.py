@@ -68,7 +68,8 @@ def run(name: str, data: Path, cache: Path) -> None:
     from cerec.cli.app import run as cerec
 
     words = shlex.split(command(name, str(data), str(cache)))[1:]
-    cerec(words)
+    if code := cerec(words):
+        raise SystemExit(code)
     FOLDER.mkdir(parents=True, exist_ok=True)
     for kind in ("json", "csv"):
         shutil.copy(cache / name / f"table.{kind}", FOLDER / f"{name}.{kind}")
