@@ -103,7 +103,8 @@ def train(
         bool, typer.Option("--agent", help="Also train CERec's agent on the default recommender.")
     ] = False,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue after a kill, with the settings of its start.")
+        bool,
+        typer.Option("--resume", help="Continue after a kill, with the settings of its start."),
     ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Start over, whatever run the folder holds.")
@@ -230,7 +231,9 @@ def tell_chosen(run: Run) -> None:
     chosen = run.meta["chosen"]
     heavy = sorted(chosen["relations"].items(), key=lambda pair: -pair[1])[:3]
     names = [run.data.relations.name(run.data.relations.row(r)) for r, w in heavy if w > 0]
-    says = f"relations that say most: {', '.join(names)}" if names else "attributes say nothing here"
+    says = (
+        f"relations that say most: {', '.join(names)}" if names else "attributes say nothing here"
+    )
     factors = "with factors" if chosen["factors"] else "without factors"
     remark(f"chosen by {chosen['looks']} looks at validation: {factors}; {says}")
     if run.meta["refitted"]:

@@ -113,3 +113,13 @@ def kept_beside(folder: Path, begun: object) -> list[str]:
     same = path.exists() and read_json(path) == begun
     gone = {*FILES, *(() if same else ("begun.json", "checkpoint"))}
     return sorted(other.name for other in folder.iterdir() if other.name not in gone)
+
+
+def refuse_target(path: Path) -> None:
+    """Refuse to save a run where it would harm what is there."""
+    if path.exists() and not path.is_dir():
+        raise RunError(f"{path}: is a file; save to a folder")
+    if Path.cwd().is_relative_to(path.resolve()):
+        raise RunError(f"{path}: is the folder you stand in; save from outside of it")
+    if path.is_dir() and any(path.iterdir()) and not (path / "run.json").exists():
+        raise RunError(f"{path}: holds other files; save to a new folder, or to that of a run")

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from cerec.data.ragged import Ragged
 from cerec.recommend.linear import itemitem
-from cerec.recommend.linear.itemitem import Gram, cut, nearest, pairs_of
+from cerec.recommend.linear.gram import Gram
+from cerec.recommend.linear.itemitem import cut, nearest, pairs_of
 
 
 def rows_of(matrix: NDArray[np.float64]) -> tuple[Ragged, NDArray[np.float64]]:
