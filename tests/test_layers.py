@@ -18,6 +18,7 @@ ROOMS = [
 """Rooms of `cerec`, each of which may import those before it and itself."""
 BENCH = [
     "scorers",
+    "search",
     "statistics",
     "systems",
     "compare",

@@ -12,7 +12,6 @@ from cerec.data.facts import Facts
 from cerec.data.ids import IdTable
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
-from cerec.explain.explanation import Explanation
 from cerec.recommend.scorer import Scorer
 from cerec_bench.explainers.edits import Shares
 from cerec_bench.explainers.explained import explanations
@@ -20,6 +19,7 @@ from cerec_bench.explainers.pairs import listed_pairs
 from cerec_bench.explainers.protocol import NO_ANSWER, AgentSetup, Answer, Context, Pairs
 from cerec_bench.explainers.registry import METHODS
 from cerec_bench.explainers.verdict import judge
+from cerec_bench.search.explanation import Explanation
 
 
 def rows(*numbers: int) -> np.ndarray:

@@ -8,10 +8,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cerec.explain.explanation import Change, Explanation, Named, Step
 from cerec_bench.reproduce.chart import Series, _ticks, line_chart
 from cerec_bench.reproduce.drawing import draw_case, steps_text
 from cerec_bench.reproduce.text import Grid, Page, Picture, percent, spread_text
+from cerec_bench.search.explanation import Change, Explanation, Named, Step
 
 
 def test_a_table_in_markdown_and_latex() -> None:

@@ -1,86 +1,123 @@
-"""From row numbers to an explanation with ids and names."""
+"""From rows of answers to explanations with ids and names."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
-from cerec.data.facts import Facts
 from cerec.data.ids import IdTable
-from cerec.explain.explanation import Change, Explanation, FoundBy, Named, Step, filled
-from cerec.explain.proposer import walk_to
-from cerec.explain.verifier import Outcome, Task
-from cerec.explain.wording import sentence
+from cerec.explain import wording as w
+from cerec.explain.columns.engine import STATUS
+from cerec.explain.explanation import By, Certificate, Change, Explanation, Named, Status, Step
+from cerec.explain.phrases import Labels, Phrases, opening_text, outcome_text, phrases
+from cerec.explain.reasons import Reasons
+from cerec.explain.solving import Solved, Solver
+
+_NO_ANSWER: dict[str, Status] = {
+    "not_found": "not_found",
+    "no_attributes": "no_attributes",
+    "nothing_changeable": "not_found",
+    "not_in_question": "not_recommended",
+}
 
 
 class Assembler:
-    """Turns outcomes about one data set into explanations."""
+    """Turns answers about one subject into explanations."""
 
-    def __init__(self, data: Dataset, facts: Facts, fidelity: float | None) -> None:
-        self._data, self._facts, self._fidelity = data, facts, fidelity
-        self._pairs = [
-            (data.relations[r], data.entities[a])
-            for r, a in zip(facts.relation.tolist(), facts.attribute.tolist(), strict=True)
-        ]
+    def __init__(self, data: Dataset, solver: Solver, *, silent: bool = False) -> None:
+        self._data, self._solver = data, solver
+        self.labels = Labels(data, solver.subject, silent=silent)
+        self.reasons = Reasons(solver, self.labels)
 
-    def explanation(
+    def explanations(
         self,
-        user: int,
-        task: Task,
-        outcome: Outcome,
+        solved: Solved,
         *,
-        found_by: FoundBy | None = None,
-        path: NDArray[np.int32] | None = None,
-        similarity: float | None = None,
-        bound: int | None = None,
-        seconds: float = 0.0,
+        by: By = "attributes",
+        certificate: Certificate = "minimum",
+        notes: tuple[str, ...] = (),
+        reasons: bool = True,
+    ) -> list[Explanation]:
+        """One per question; further answers become its alternatives."""
+        p = phrases(solved, self.labels)
+        out: list[Explanation] = []
+        for n in range(len(solved.answers)):
+            first = solved.answers.turn[n] == 0
+            e = self._one(solved, p, n, by, certificate, reasons=reasons and bool(first))
+            if first:
+                out.append(replace(e, notes=notes) if notes else e)
+            else:
+                out[-1] = replace(out[-1], alternatives=(*out[-1].alternatives, e))
+        return out
+
+    def _one(
+        self,
+        solved: Solved,
+        p: Phrases,
+        n: int,
+        by: By,
+        certificate: Certificate,
+        *,
+        reasons: bool,
     ) -> Explanation:
-        """The explanation; `path` is the proposer's walk, the shortest one stands in for none."""
-        data, j = self._data, outcome.candidate
-        if j is not None and (path is None or len(path) == 0):
-            path = walk_to(self._facts, task.item, j)
-        bare = Explanation(
+        a, data = solved.answers, self._data
+        user, item, found = int(a.user[n]), int(a.item[n]), a.status[n] == 0
+        real = int(a.toward[n]) if found and by == "agent" else int(solved.described.real[n])
+        if found and by == "attributes" and a.toward[n] >= 0:
+            real = int(a.toward[n])
+        replacement = int(a.replacement[n])
+        told = a.rank_before[n] > 0
+        return Explanation(
             user=data.users[user],
-            item=data.items[task.item],
-            k=task.k,
-            status=outcome.status,
-            counterfactual_item=None if j is None else data.items[j],
-            replacement=None if outcome.replacement is None else data.items[outcome.replacement],
-            changes=self._changes(task.item, outcome),
-            path=() if path is None else self._path(task.item, path),
-            rank_before=outcome.rank_before,
-            rank_after=outcome.rank_after,
-            score_before=outcome.score_before,
-            score_after=outcome.score_after,
-            cutoff=outcome.cutoff,
-            certificate=outcome.certificate,
-            text="",
-            seconds=seconds,
-            question=task.question,
-            names=self._names(user, task.item, outcome),
-            target=() if j is None else self._target(task.item, j),
-            similarity=similarity,
-            found_by=found_by if outcome.status == "verified" else None,
-            bound=bound,
-            fidelity=self._fidelity,
+            item=data.items[item],
+            k=solved.k,
+            status=self._status(STATUS[a.status[n]]),
+            counterfactual_item=data.items[real] if real >= 0 else None,
+            replacement=data.items[replacement] if replacement >= 0 and told else None,
+            changes=self._changes(solved, n),
+            path=(),
+            rank_before=int(a.rank_before[n]) if told else None,
+            rank_after=int(a.rank_after[n]) if found else None,
+            score_before=_number(a.score_before[n]),
+            score_after=_number(a.score_after[n]),
+            cutoff=_number(a.cutoff[n]) if told else None,
+            certificate=certificate if found else None,
+            text=opening_text(self.labels, solved, p, n) + outcome_text(self.labels, solved, p, n),
+            seconds=0.0,
+            question="why" if solved.direction == "out" else "why_not",
+            by=by,
+            names=self._names(user, item, real, replacement),
+            reasons=self.reasons.of_row(solved, n)
+            if reasons and told and not self.labels.silent
+            else (),
+            margin=_number(a.margin[n]),
+            fidelity=self._solver.subject.fidelity if found else None,
         )
-        return filled(bare, text=sentence(bare))
 
-    def _changes(self, item: int, outcome: Outcome) -> tuple[Change, ...]:
-        if outcome.before is None or outcome.after is None:
-            return ()
-        own = self._facts.relation[self._facts.of_item.row(item)]
-        out = []
-        for lost, gained in zip(outcome.before.tolist(), outcome.after.tolist(), strict=True):
-            out.append(self._change(own, lost, gained))
-        return tuple(out)
+    def _status(self, code: str) -> Status:
+        if code != "found":
+            return _NO_ANSWER[code]
+        source = self._solver.subject.source
+        return (
+            "verified" if source == "model" else "canonical" if source == "canonical" else "fitted"
+        )
 
-    def _change(self, own: NDArray[np.int32], lost: int, gained: int) -> Change:
-        facts, data = self._facts, self._data
-        relation = int(facts.relation[lost if lost >= 0 else gained])
-        before = None if lost < 0 else int(facts.attribute[lost])
-        after = None if gained < 0 else int(facts.attribute[gained])
+    def _changes(self, solved: Solved, n: int) -> tuple[Change, ...]:
+        a, d = solved.answers, solved.described
+        here = range(int(a.indptr[n]), int(a.indptr[n + 1]))
+        return tuple(
+            self.change(int(a.lost[c]), int(a.gained[c]), int(d.values_before[c])) for c in here
+        )
+
+    def change(self, lost: int, gained: int, values_before: int) -> Change:
+        """A change of values, by their places in the vocabulary; -1 for none."""
+        data, labels = self._data, self.labels
+        relation = int(labels.value_relation[max(lost, gained)])
+        before = int(labels.value_attribute[lost]) if lost >= 0 else None
+        after = int(labels.value_attribute[gained]) if gained >= 0 else None
         return Change(
             relation=data.relations[relation],
             before=None if before is None else data.entities[before],
@@ -88,51 +125,55 @@ class Assembler:
             relation_name=data.relations.name(relation),
             before_name=None if before is None else data.entities.name(before),
             after_name=None if after is None else data.entities.name(after),
-            values_before=int((own == relation).sum()),
+            values_before=values_before,
+            support=int(self._solver.support[gained]) if gained >= 0 else None,
         )
 
-    def _target(self, item: int, candidate: int) -> tuple[tuple[str, str], ...]:
-        own = set(self._facts.of_item.row(item).tolist())
-        other = self._facts.of_item.row(candidate).tolist()
-        return tuple(self._pairs[v] for v in other if v not in own)
+    def _names(self, user: int, *items: int) -> tuple[Named, ...]:
+        found = [named(self._data.users, user)]
+        return (*found, *(named(self._data.items, row) for row in items if row >= 0))
 
-    def _names(self, user: int, item: int, outcome: Outcome) -> tuple[Named, ...]:
-        data = self._data
-        found = [_named(data.users, user), _named(data.items, item)]
-        found += [
-            _named(data.items, row)
-            for row in (outcome.candidate, outcome.replacement)
-            if row is not None
-        ]
-        return tuple(found)
-
-    def _path(self, item: int, path: NDArray[np.int32]) -> tuple[Step, ...]:
-        steps = []
-        for attribute, to_item in path.tolist():
+    def with_path(self, e: Explanation, item: int, path: NDArray[np.int32]) -> Explanation:
+        """The explanation with a walk of attributes and items from its item."""
+        steps: list[Step] = []
+        for attribute, to in path.tolist():
             if attribute < 0:
                 break
             steps.append(
                 Step(
-                    item=_named(self._data.items, item),
-                    relation=self._relation(item, attribute, to_item),
-                    attribute=_named(self._data.entities, attribute),
-                    to_relation=self._relation(to_item, attribute, item),
-                    to_item=_named(self._data.items, to_item),
+                    item=named(self._data.items, item),
+                    relation=self._relation(item, attribute, to),
+                    attribute=named(self._data.entities, attribute),
+                    to_relation=self._relation(to, attribute, item),
+                    to_item=named(self._data.items, to),
                 )
             )
-            item = to_item
-        return tuple(steps)
+            item = to
+        return replace(e, path=tuple(steps))
 
     def _relation(self, item: int, attribute: int, other: int) -> Named:
-        """The relation by which the item has the attribute, one that `other` shares if any."""
-        values = self._facts.of_item.row(item)
-        by = values[self._facts.attribute[values] == attribute].tolist()
-        value = by[0]
-        if len(by) > 1:
-            theirs = set(self._facts.of_item.row(other).tolist())
-            value = next((v for v in by if v in theirs), value)
-        return _named(self._data.relations, int(self._facts.relation[value]))
+        """By what an item has an attribute: the relation it shares with the other item, if any."""
+        facts = self._solver.subject.facts
+        mine, theirs = (
+            {
+                int(facts.relation[v])
+                for v in facts.of_item.row(i)
+                if facts.attribute[v] == attribute
+            }
+            for i in (item, other)
+        )
+        return named(self._data.relations, min(mine & theirs or mine))
 
 
-def _named(table: IdTable, row: int) -> Named:
+def named(table: IdTable, row: int) -> Named:
+    """Id and name of a row."""
     return Named(table[row], table.name(row))
+
+
+def kept_notes(data: Dataset, relations: list[int]) -> tuple[str, ...]:
+    """What is said of relations that were locked without being asked for."""
+    return tuple(w.fill(w.KEPT, {"relation": data.relations.name(r)}) for r in relations)
+
+
+def _number(x: float) -> float | None:
+    return None if np.isnan(x) else float(x)

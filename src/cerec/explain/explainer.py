@@ -1,36 +1,33 @@
-"""Explanations of any recommender: a proposer names candidates, the verifier decides."""
+"""Explanations of one finished recommender: why, why not, what if, and why before another."""
 
 from __future__ import annotations
 
-import math
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
-from cerec.data.facts import Facts
-from cerec.data.ragged import Ragged
-from cerec.errors import DataError, QuestionError
-from cerec.explain.answer import Answerer
-from cerec.explain.assemble import Assembler
-from cerec.explain.explanation import Explanation, Ranked, WhatIf
-from cerec.explain.general import GeneralVerifier
-from cerec.explain.lookup import Pair, locked_values, pair_of, row_of, value_rows
-from cerec.explain.options import Options
-from cerec.explain.proposer import NeighbourProposer, Proposer, unit_rows
-from cerec.explain.standing import Standing
-from cerec.explain.verifier import Task, Verifier
-from cerec.recommend.scorer import Scorer
-from cerec.threads import kernel_threads
+from cerec.errors import QuestionError
+from cerec.explain import wording as w
+from cerec.explain.asking import Asker
+from cerec.explain.assemble import named
+from cerec.explain.blackbox import BlackBox
+from cerec.explain.by_history import HistorySearch
+from cerec.explain.explanation import Comparison, Explanation, Ranked, WhatIf
+from cerec.explain.lookup import Lock, Pair, pair_of, row_of, value_rows
+from cerec.explain.options import Changes, Options, Preference, Scope, Way
+from cerec.explain.proposer import Proposer
+from cerec.explain.tables import Tables
+from cerec.recommend.protocol import Doubles
+from cerec.recommend.rank import lists, ranks_after
+from cerec.recommend.subject import Subject
 
-_CHUNK_BYTES = 1 << 25  # of per-user arrays held by one worker
-_CHUNK_PAIRS = 256
+_PAIRS = 1024  # explained together by `explain_many`
 
 
 class Explainer:
@@ -43,36 +40,43 @@ class Explainer:
     def __init__(
         self,
         data: Dataset,
-        known: Ragged,
-        facts: Facts,
-        scorer: Scorer,
+        subject: Subject,
         proposer: Proposer | None = None,
         *,
-        width: int = 16,
         rescore: Callable[[str, str, list[Pair]], float] | None = None,
+        history: HistorySearch | None = None,
     ) -> None:
-        """`known`: items each user has, which are never listed. `width`: candidates tried first.
+        """`subject`: the recommender, in the order of `data`. `proposer`: a trained agent.
 
-        Without a proposer the most similar items that share a value are tried first. `rescore`:
-        the caller's own f(user, item, attributes), additive or not, which must agree with the
-        scores for the item's own attributes; it is searched by trying sets of changes by size.
+        `rescore`: the recommender's own f(user, item, attributes), which must agree with its scores
+        for the item's own attributes; where it is given, changes are tried by calling it.
+        `history`: who answers by history, in place of our own search.
         """
-        self.data, self.known, self.facts, self.scorer = data, known, facts, scorer
-        self._rescore = rescore
-        unit = unit_rows(scorer.item)
-        neighbours = NeighbourProposer(facts, unit)
-        verifier = (
-            Verifier(facts, scorer)
+        self.data, self.subject, self.proposer = data, subject, proposer
+        self._asker = (
+            Asker(data, subject, proposer, history)
             if rescore is None
-            else GeneralVerifier(facts, scorer, self._score)
+            else BlackBox(data, subject, rescore, history)
         )
-        assembler = Assembler(data, facts, scorer.fidelity if rescore is None else None)
-        self.proposer: Proposer = proposer or neighbours
-        """Who names the candidates that are tried first."""
-        self._answerer = Answerer(assembler, verifier, self.proposer, neighbours, unit, width)
+        self.tables = Tables(self._asker)
 
     def explain(
-        self, user: object, item: object = None, *, why_not: object = None, **options: Any
+        self,
+        user: object,
+        item: object = None,
+        *,
+        why_not: object = None,
+        k: int = 20,
+        by: Way | None = None,
+        changes: Changes = "replace",
+        prefer: Preference = "decisive",
+        scope: Scope = "value",
+        lock: Iterable[Lock] = (),
+        unlock: Iterable[str] = (),
+        max_changes: int | None = None,
+        alternatives: int = 0,
+        budget: float | None = None,
+        relations: bool = False,
     ) -> Explanation:
         """Why `item` is in the user's list, or why the item `why_not` is not; see `Options`.
 
@@ -80,31 +84,97 @@ class Explainer:
         """
         if (item is None) == (why_not is None):
             raise QuestionError("ask either about a listed item or, by why_not=, an unlisted one")
-        asked = Options(**options)
+        asked = Options(
+            k=k,
+            by=by,
+            changes=changes,
+            prefer=prefer,
+            scope=scope,
+            lock=lock,  # type: ignore[arg-type]
+            unlock=unlock,  # type: ignore[arg-type]
+            max_changes=max_changes,
+            alternatives=alternatives,
+            budget=budget,
+            relations=relations,
+        )
         start = time.perf_counter()
         row = row_of(self.data.users, user)
         target = row_of(self.data.items, item if why_not is None else why_not)
-        task = Task(
-            row, target, asked.k, "why" if why_not is None else "why_not", self._locked(asked)
-        )
-        standing = self._standing(row)
         if why_not is not None:
-            self._check_unlisted(standing, row, task)
-        return self._answerer.answer(row, standing, task, asked, start)
+            self._check_unlisted(row, target, k)
+        pair = np.array([row]), np.array([target])
+        done = self._asker.explanations(*pair, asked, why_not=why_not is not None)[0]
+        return replace(done, seconds=time.perf_counter() - start)
 
     def explain_many(
-        self, pairs: Iterable[tuple[object, object]], **options: Any
+        self,
+        pairs: Iterable[tuple[object, object]],
+        *,
+        k: int = 20,
+        by: Way | None = None,
+        changes: Changes = "replace",
+        prefer: Preference = "decisive",
+        scope: Scope = "value",
+        lock: Iterable[Lock] = (),
+        unlock: Iterable[str] = (),
+        max_changes: int | None = None,
+        alternatives: int = 0,
+        budget: float | None = None,
+        relations: bool = False,
     ) -> Iterator[Explanation]:
-        """One explanation per (user, item), in order, computed in batches on all cores.
+        """One explanation per (user, item), in order, computed in batches.
 
-        Neighbouring pairs of the same user share work; memory does not grow with the pairs.
+        Memory does not grow with the pairs. For whole lists `explain_all` is many times faster.
         """
-        asked = Options(**options)
-        locked = self._locked(asked)
+        asked = Options(
+            k=k,
+            by=by,
+            changes=changes,
+            prefer=prefer,
+            scope=scope,
+            lock=lock,  # type: ignore[arg-type]
+            unlock=unlock,  # type: ignore[arg-type]
+            max_changes=max_changes,
+            alternatives=alternatives,
+            budget=budget,
+            relations=relations,
+        )
+        self._asker.check(asked)
         rows = (
             (row_of(self.data.users, user), row_of(self.data.items, item)) for user, item in pairs
         )
-        return self._explain_rows(rows, asked, locked)
+        return self._many(rows, asked)
+
+    def explain_all(
+        self,
+        users: Iterable[object] | None = None,
+        k: int = 20,
+        *,
+        by: Way | None = None,
+        changes: Changes = "replace",
+        prefer: Preference = "decisive",
+        scope: Scope = "value",
+        lock: Iterable[Lock] = (),
+        unlock: Iterable[str] = (),
+        max_changes: int | None = None,
+        budget: float | None = None,
+    ) -> pl.DataFrame:
+        """The whole lists of users, or of everybody, as a table with the columns of `SCHEMA`."""
+        asked = Options(
+            k=k,
+            by=by,
+            changes=changes,
+            prefer=prefer,
+            scope=scope,
+            lock=lock,  # type: ignore[arg-type]
+            unlock=unlock,  # type: ignore[arg-type]
+            max_changes=max_changes,
+            budget=budget,
+        )
+        if users is None:
+            return self.tables.of_users(np.arange(len(self.data.users)), asked)
+        rows = [row_of(self.data.users, user) for user in users]
+        return self.tables.of_users(np.array(rows, np.int64), asked)
 
     def what_if(
         self, user: object, item: object, attributes: Iterable[Pair], *, k: int = 20
@@ -112,131 +182,92 @@ class Explainer:
         """The item's score and rank, and the list, had the item exactly these attributes."""
         k = Options(k=k).k
         u, i = row_of(self.data.users, user), row_of(self.data.items, item)
-        values = value_rows(self.data, self.facts, attributes)
-        standing = self._standing(u)
-        if not standing.is_unseen(i):
+        values = value_rows(self.data, self.subject.facts, attributes)
+        scores = self.subject.scores(np.array([u]))
+        if i in self.subject.known.row(u) or np.isnan(scores[0, i]):
             raise QuestionError(
                 f"{self.data.users[u]} has {self.data.items.name(i)!r} already, so no list holds "
                 "it; ask about an item they do not have"
             )
-        before = float(standing.scores[i])
-        score = self._score(u, i, values)
-        changed = standing.with_score(i, score)
+        before, score = float(scores[0, i]), self._asker.score(u, i, values)
+        ranks = [self._rank(scores, u, i, x) for x in (before, score)]
+        scores[0, i] = score
         return WhatIf(
             user=self.data.users[u],
             item=self.data.items[i],
             k=k,
-            attributes=tuple(pair_of(self.data, self.facts, int(v)) for v in values),
+            attributes=tuple(pair_of(self.data, self.subject.facts, int(v)) for v in values),
             score_before=before,
             score=score,
-            rank_before=standing.rank(i, before),
-            rank_after=standing.rank(i, score),
-            list=tuple(self._ranked(changed, k)),
+            rank_before=ranks[0],
+            rank_after=ranks[1],
+            list=tuple(self._ranked(scores, u, k)),
         )
 
     def rescore(self, user: object, item: object, attributes: Iterable[Pair]) -> float:
         """f(u, i | A): the score of the item had it exactly these attributes."""
         u, i = row_of(self.data.users, user), row_of(self.data.items, item)
-        return self._score(u, i, value_rows(self.data, self.facts, attributes))
+        return self._asker.score(u, i, value_rows(self.data, self.subject.facts, attributes))
 
     def attributes(self, item: object) -> list[Pair]:
         """The (relation, attribute) pairs of an item."""
-        values = self.facts.of_item.row(row_of(self.data.items, item))
-        return [pair_of(self.data, self.facts, int(v)) for v in values]
+        facts = self.subject.facts
+        values = facts.of_item.row(row_of(self.data.items, item))
+        return [pair_of(self.data, facts, int(v)) for v in values]
 
-    def listed(self, user: int, k: int) -> NDArray[np.int64]:
+    def compare(self, user: object, item: object, other: object) -> Comparison:
+        """Why `item` stands before `other` for the user, or behind: where their scores differ."""
+        u = row_of(self.data.users, user)
+        i, j = row_of(self.data.items, item), row_of(self.data.items, other)
+        scores, effects = self.subject.both(np.array([u]))
+        if np.isnan(scores[0, [i, j]]).any():
+            raise QuestionError("one of the two may not be listed, so nothing compares them")
+        known = self.subject.known.row(u)
+        ranks = [None if x in known else self._rank(scores, u, x, scores[0, x]) for x in (i, j)]
+        parts = self._asker.assembler.reasons.compared(u, i, j, scores[0], effects[0])
+        difference = float(scores[0, i] - scores[0, j])
+        names = named(self.data.items, i), named(self.data.items, j)
+        text = w.compared(*names, difference, parts)
+        return Comparison(self.data.users[u], *names, ranks[0], ranks[1], difference, parts, text)
+
+    def listed(self, user: int, k: int) -> NDArray[np.int32]:
         """Item rows of a user's list, by user row."""
-        return Standing.ranking(self.scorer.scores(user), self.known.row(user))[:k]
+        return self._list(self.subject.scores(np.array([user])), user, k)
 
-    def _score(self, user: int, item: int, values: NDArray[np.int32]) -> float:
-        """f(u, i | A) in row numbers."""
-        if self._rescore is None:
-            return self.scorer.rescore(user, item, values, self.facts)
-        pairs = [pair_of(self.data, self.facts, int(v)) for v in values]
-        who, what = self.data.users[user], self.data.items[item]
-        given: Any = self._rescore(who, what, pairs)
-        try:
-            score = float(given)
-        except (TypeError, ValueError):
-            score = math.nan
-        if not math.isfinite(score):
-            raise DataError(f"rescore({who!r}, {what!r}, attributes) gave {given!r}, not a number")
-        return score
+    def _many(self, rows: Iterator[tuple[int, int]], asked: Options) -> Iterator[Explanation]:
+        while chunk := list(islice(rows, _PAIRS)):
+            start = time.perf_counter()
+            user, item = np.array(chunk, np.int64).T
+            order = np.argsort(user, kind="stable")
+            done = self._asker.explanations(user[order], item[order], asked)
+            share = (time.perf_counter() - start) / len(chunk)
+            for n in np.argsort(order):
+                yield replace(done[n], seconds=share)
 
-    def _standing(self, user: int) -> Standing:
-        return Standing.of(self.scorer, user, self.known.row(user))
+    def _list(self, scores: Doubles, user: int, k: int) -> NDArray[np.int32]:
+        known = self.subject.known.row(user)
+        found = lists(scores, np.array([0, len(known)]), known, min(k, scores.shape[1]))[0]
+        return found[found >= 0]
 
-    def _locked(self, asked: Options) -> NDArray[np.bool_]:
-        return locked_values(self.data, self.facts, asked.lock)
+    def _ranked(self, scores: Doubles, user: int, k: int) -> Iterator[Ranked]:
+        items = self.data.items
+        for n, row in enumerate(self._list(scores, user, k).tolist(), start=1):
+            yield Ranked(items[row], items.name(row), float(scores[0, row]), n)
 
-    def _ranked(self, standing: Standing, k: int) -> Iterator[Ranked]:
-        for n, row in enumerate(standing.top(k).tolist()):
-            yield Ranked(
-                self.data.items[row],
-                self.data.items.name(row),
-                float(standing.scores[row]),
-                n + 1,
-            )
+    def _rank(self, scores: Doubles, user: int, item: int, score: float) -> int:
+        known = self.subject.known.row(user)
+        here = np.array([0]), np.array([item]), np.array([score])
+        return int(ranks_after(scores, np.array([0, len(known)]), known, *here)[0])
 
-    def _check_unlisted(self, standing: Standing, user: int, task: Task) -> None:
-        name = f"{self.data.items.name(task.item)!r}"
-        if not standing.is_unseen(task.item):
+    def _check_unlisted(self, user: int, item: int, k: int) -> None:
+        name = f"{self.data.items.name(item)!r}"
+        scores = self.subject.scores(np.array([user]))
+        if item in self.subject.known.row(user) or np.isnan(scores[0, item]):
             raise QuestionError(
                 f"user {self.data.users[user]!r} has {name} already, so it is never listed"
             )
-        rank = standing.rank(task.item, float(standing.scores[task.item]))
-        if rank <= task.k:
+        rank = self._rank(scores, user, item, float(scores[0, item]))
+        if rank <= k:
             raise QuestionError(
                 f"{name} is in the list already, at rank {rank}; ask why it is, without why_not"
             )
-
-    def _explain_rows(
-        self, rows: Iterator[tuple[int, int]], asked: Options, locked: NDArray[np.bool_]
-    ) -> Iterator[Explanation]:
-        def work(chunk: list[tuple[int, int]]) -> list[Explanation]:
-            return self._chunk(chunk, asked, locked)
-
-        chunks = _chunks(rows, self._users_per_chunk())
-        workers = kernel_threads()
-        if workers == 1:
-            for chunk in chunks:
-                yield from work(chunk)
-            return
-        with ThreadPoolExecutor(workers) as pool:
-            running: deque[Future[list[Explanation]]] = deque(
-                pool.submit(work, chunk) for chunk in islice(chunks, 2 * workers)
-            )
-            try:
-                while running:
-                    done = running.popleft().result()
-                    running.extend(pool.submit(work, chunk) for chunk in islice(chunks, 1))
-                    yield from done
-            finally:  # a reader that stops early leaves no work behind
-                for future in running:
-                    future.cancel()
-
-    def _chunk(
-        self, rows: list[tuple[int, int]], asked: Options, locked: NDArray[np.bool_]
-    ) -> list[Explanation]:
-        standings = {user: self._standing(user) for user in dict.fromkeys(u for u, _ in rows)}
-        tasks = [Task(user, item, asked.k, "why", locked) for user, item in rows]
-        pairs = [(u, standings[u], task) for (u, _), task in zip(rows, tasks, strict=True)]
-        return self._answerer.answer_all(pairs, asked)
-
-    def _users_per_chunk(self) -> int:
-        per_user = 8 * (self.facts.n_values + 3 * self.scorer.n_items)
-        return max(1, min(64, _CHUNK_BYTES // max(per_user, 1)))
-
-
-def _chunks(rows: Iterator[tuple[int, int]], most_users: int) -> Iterator[list[tuple[int, int]]]:
-    """Consecutive rows, cut where a chunk would hold too many pairs or users."""
-    chunk: list[tuple[int, int]] = []
-    users: set[int] = set()
-    for row in rows:
-        if len(chunk) >= _CHUNK_PAIRS or (row[0] not in users and len(users) >= most_users):
-            yield chunk
-            chunk, users = [], set()
-        chunk.append(row)
-        users.add(row[0])
-    if chunk:
-        yield chunk

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
-Status = Literal["verified", "not_found", "no_attributes", "not_recommended", "timed_out"]
-Certificate = Literal["minimum", "irreducible"]
-Question = Literal["why", "why_not"]
-FoundBy = Literal["proposer", "effects", "all_items"]
+Status = Literal[
+    "verified", "canonical", "fitted", "not_found", "no_attributes", "not_recommended", "timed_out"
+]
+"""`verified`: the model itself scored the change. `canonical`, `fitted`: by effects made from its
+vectors, or fitted to its scores. `not_found`: no allowed change does it. `not_recommended`: the
+item is not in the list."""
+Certificate = Literal["minimum", "toward", "irreducible"]
+"""`minimum`: nothing smaller exists. `toward`: nothing smaller toward the counterfactual item.
+`irreducible`: no change can be left out."""
+Asked = Literal["why", "why_not"]
+By = Literal["attributes", "history", "agent"]
+Kind = Literal["value", "history", "own", "popularity", "other", "usual values", "usual history"]
+ANSWERED = ("verified", "canonical", "fitted")
+FORMAT = 2
+"""Version of the fields, in `to_dict` under `format`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +44,8 @@ class Change:
     after_name: str | None = None
     values_before: int = 1
     """How many values of this relation the item has; wording depends on it."""
+    support: int | None = None
+    """Items that have the value `after`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +62,31 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """One part of a score. All parts add up to how far it is above the average unseen item's.
+
+    A value and an item of the history count in full. What the values, and the history, do for the
+    average unseen item is taken off by one part each (`usual values`, `usual history`); `own`
+    and `popularity` are already relative to that item.
+    """
+
+    kind: Kind
+    part: float
+    id: str | None = None
+    """Of the attribute or the item of the history."""
+    name: str = ""
+    relation: str | None = None
+    relation_name: str = ""
+    count: int | None = None
+    """Items of the user that have the value; None where counts do not carry its effect."""
+    usual: float | None = None
+    """How many would be usual."""
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
-    """The smallest change found for one recommended item, and how it was checked.
+    """The smallest change found for one item, why the item stands where it does, and how both were
+    checked.
 
     `why`: the changes take `item` out of the list and `replacement`, at rank k + 1 before, comes
     in. `why_not`: they bring `item` in and `replacement`, at rank k before, drops out. `cutoff`
@@ -62,6 +98,8 @@ class Explanation:
     k: int
     status: Status
     counterfactual_item: str | None
+    """A real item that has all gained values; with `by` "agent", or where the path leads to it,
+    the one the agent named."""
     replacement: str | None
     changes: tuple[Change, ...]
     path: tuple[Step, ...]
@@ -72,38 +110,44 @@ class Explanation:
     score_after: float | None
     cutoff: float | None
     certificate: Certificate | None
-    """`minimum`: no fewer changes towards the counterfactual item flip. `irreducible`: none of
-    these changes can be left out."""
     text: str
     seconds: float
-    question: Question = "why"
+    question: Asked = "why"
+    by: By = "attributes"
+    """What the answer changes: attributes of the item, toward the agent's item or freely, or the
+    user's own history."""
+    history: tuple[Named, ...] = ()
+    """Items of the user without which the item would not be listed, or, for `why_not`, further ones
+    with which it would be (`by` "history")."""
     names: tuple[Named, ...] = ()
     """Of user and item, then of counterfactual item and replacement, where there are any. What has
     no name of its own is named by its id."""
-    target: tuple[tuple[str, str], ...] = ()
-    """(relation, attribute) of the counterfactual item that the item lacks: the paper's set."""
-    similarity: float | None = None
-    """Cosine of the vectors of item and counterfactual item."""
-    found_by: FoundBy | None = None
-    """Who named the counterfactual item: the proposer; the effects of the values, where the
-    proposer's best took many changes; or the search over all items, where it had none."""
-    bound: int | None = None
-    """No counterfactual item at all allows fewer changes than this; None when not asked for, or
-    when no change of values flips."""
+    reasons: tuple[Reason, ...] = ()
+    """The parts of the score, largest first."""
+    margin: float | None = None
+    """How far beyond the cut-off the item comes to stand."""
+    holds: float | None = None
+    """Probability that the answer outlasts a tenth of the data; None where it is not known."""
     fidelity: float | None = None
-    """Held-out R^2 of the fitted effects; None when the effects are the recommender's own."""
+    """R^2 of fitted effects on items they have not seen; None for the recommender's own."""
+    notes: tuple[str, ...] = ()
+    """What else to know, such as relations that were kept as they are."""
     alternatives: tuple[Explanation, ...] = ()
-    """Other answers, on request; none takes away only what another one takes away too."""
+    """Other answers, on request; none gains what another one gains."""
+    by_relation: tuple[Explanation, ...] = ()
+    """The best answer within each relation alone, on request."""
+    beside: Explanation | None = None
+    """An answer of the other kind."""
 
     @property
     def size(self) -> int:
-        """Number of changes."""
-        return len(self.changes)
+        """Number of changes, or of items of the history."""
+        return len(self.history) if self.by == "history" else len(self.changes)
 
     @property
-    def paper_attributes(self) -> tuple[tuple[str, str], ...]:
-        """The paper's explanation: every value of the counterfactual item that the item lacks."""
-        return self.target
+    def found(self) -> bool:
+        """Whether there is an answer."""
+        return self.status in ANSWERED
 
     def name_of(self, item: str) -> str:
         """The name of item, counterfactual item or replacement, by id."""
@@ -111,7 +155,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, lists, strings and numbers; `from_dict` gives back an equal value."""
-        return {name: _plain(getattr(self, name)) for name in self.__slots__}
+        return {"format": FORMAT} | {n: _plain(getattr(self, n)) for n in self.__slots__}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """`to_dict` as JSON."""
@@ -120,7 +164,8 @@ class Explanation:
     @staticmethod
     def from_dict(plain: Mapping[str, Any]) -> Explanation:
         """The explanation that `to_dict` wrote."""
-        return Explanation(**dict(_restored(plain)))
+        read = {name: _READ.get(name, _same)(v) for name, v in plain.items() if name != "format"}
+        return Explanation(**read)
 
     def __str__(self) -> str:
         return self.text
@@ -136,53 +181,39 @@ class Explanation:
         return card(self)
 
 
-def filled(fresh: Explanation, **values: Any) -> Explanation:
-    """Set fields of an explanation that nobody else holds yet: a third of the cost of `replace`."""
-    for name, value in values.items():
-        object.__setattr__(fresh, name, value)
-    return fresh
-
-
 def _plain(value: Any) -> Any:
-    if not isinstance(value, tuple):
-        return value
-    return [_DICT[type(v)](v) if type(v) in _DICT else list(v) for v in value]
+    if isinstance(value, tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, Explanation):
+        return value.to_dict()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    return value
 
 
-def _named(n: Named) -> dict[str, Any]:
-    return {"id": n.id, "name": n.name}
+def _same(value: Any) -> Any:
+    return value
 
 
-def _change(c: Change) -> dict[str, Any]:
-    return {name: getattr(c, name) for name in Change.__slots__}
+def _step(plain: Mapping[str, Any]) -> Step:
+    return Step(**{name: Named(**n) for name, n in plain.items()})
 
 
-def _step(s: Step) -> dict[str, Any]:
-    return {name: _named(getattr(s, name)) for name in Step.__slots__}
+def _each(make: Callable[[Mapping[str, Any]], Any]) -> Callable[[Any], Any]:
+    return lambda values: tuple(make(v) for v in values)
 
 
-_DICT: dict[type, Callable[[Any], dict[str, Any]]] = {
-    Named: _named,
-    Change: _change,
-    Step: _step,
-    Explanation: Explanation.to_dict,
+_READ: dict[str, Callable[[Any], Any]] = {
+    "changes": _each(lambda c: Change(**c)),
+    "path": _each(_step),
+    "history": _each(lambda n: Named(**n)),
+    "names": _each(lambda n: Named(**n)),
+    "reasons": _each(lambda r: Reason(**r)),
+    "notes": tuple,
+    "alternatives": _each(Explanation.from_dict),
+    "by_relation": _each(Explanation.from_dict),
+    "beside": lambda e: None if e is None else Explanation.from_dict(e),
 }
-
-
-def _restored(plain: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in plain.items():
-        if name == "changes":
-            yield name, tuple(Change(**c) for c in value)
-        elif name == "path":
-            yield name, tuple(Step(**{k: Named(**n) for k, n in s.items()}) for s in value)
-        elif name == "names":
-            yield name, tuple(Named(**n) for n in value)
-        elif name == "alternatives":
-            yield name, tuple(Explanation.from_dict(e) for e in value)
-        elif name == "target":
-            yield name, tuple((r, a) for r, a in value)
-        else:
-            yield name, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +244,27 @@ class WhatIf:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, lists, strings and numbers."""
-        plain: dict[str, Any] = {
-            f.name: getattr(self, f.name) for f in fields(self) if f.name != "list"
-        }
-        plain["attributes"] = [[r, a] for r, a in self.attributes]
-        plain["list"] = [{f.name: getattr(e, f.name) for f in fields(e)} for e in self.list]
-        return plain
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Why one item stands before another, by the parts in which their scores differ."""
+
+    user: str
+    item: Named
+    other: Named
+    rank: int | None
+    other_rank: int | None
+    difference: float
+    """Score of the item minus score of the other."""
+    parts: tuple[Reason, ...]
+    """They add up to the difference; the largest come first."""
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries, lists, strings and numbers."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+    def __str__(self) -> str:
+        return self.text

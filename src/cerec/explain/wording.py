@@ -1,76 +1,158 @@
-"""An explanation as sentences. They say what was checked, and nothing more."""
+"""Every sentence, as templates: plain text that says what was checked, and nothing more.
+
+The same templates make the text of one explanation and, as expressions, columns of text.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
+from string import Formatter
+from typing import Any, cast
 
-from cerec.explain.explanation import Change, Explanation
+import polars as pl
+
+from cerec.explain.explanation import Change, Explanation, Named, Reason
 
 MOST_TOLD = 6
 """Up to this many changes are told one by one."""
-_INVERSE = " (inverse)"
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+OPENING = (
+    "{start} is at rank {rank}",
+    "{start} is not in your top {k}: it is at rank {rank}",
+    "{start} is not recommended to you: you have it already",
+    "{start} is not recommended to you: it may not be listed",
+)
+WHY = (
+    "",
+    " mainly for its {relation} {value}",
+    " mainly for its {relation} {value} and {value2}",
+    " mainly for its {relation} {value} and its {relation2} {value2}",
+    " mainly because of {h1}",
+    " mainly because of {h1} and {h2}",
+    " mainly because of {h1}, {h2} and {h3}",
+    " mainly because many people like it",
+    " mainly for a taste you share with others, not for its attributes",
+)
+COUNTS = (
+    "",
+    ": {count} of your {of} items have {it}, {usual} would be usual",
+    ": {count} of your {of} items have {it} ({e1}), {usual} would be usual",
+    ": {count} of your {of} items have {it} ({e1}, {e2}), {usual} would be usual",
+    ": {count} of your {of} items have {it} ({e1}, {e2}, ...), {usual} would be usual",
+)
+GAINED = (
+    "",
+    " (none of yours, {gained_usual} would be usual)",
+    " ({gained_count} of yours, {gained_usual} would be usual)",
+)
+CHANGE = (
+    "its {relation} been {after}{gained} instead of {before}",
+    "its {relation} included {after}{gained} instead of {before}",
+    "{after}{gained} instead of {before}",
+    "its {relation} not included {before}",
+    "{before}",
+    "its {relation} also included {after}{gained}",
+    "{after}{gained}",
+    "that been {after}{gained} instead",
+    "{more} more of its values been others",
+)
+BEEN, INCLUDED, INSTEAD, WITHOUT, NOR, ALSO, TOO, THAT, MORE = range(len(CHANGE))
+JOINT = ("", ", ", " and ")
+OUTCOME = (
+    "",
+    " Had {changes}, it would be at rank {after} and {replacement} would be in your list instead.",
+    " Had {changes}, it would be at rank {after}, in place of {replacement}.",
+    " No allowed change of its attributes would take it out.",
+    " No allowed change of its attributes would bring it in.",
+    " No other item could take its place: your list of {k} holds every item there is.",
+    " None of its attributes may change, so they cannot explain it.",
+    " Nothing is known of its attributes, so they cannot explain it.",
+    " Its attributes are too rare to count, so they cannot explain it.",
+    " The time allowed ended before a change of its attributes was found.",
+)
+OUT, IN, STAYS, STAYS_OUT, ALONE, LOCKED, UNKNOWN, RARE, LATE = range(1, len(OUTCOME))
+SOURCE = {
+    "model": "",
+    "canonical": " (A pattern in its scores: this recommender does not look at attributes.)",
+    "fitted": " (By effects of attributes fitted to its scores.)",
+    "none": "",
+}
+"""What is said of an answer, by where its effects come from."""
+CARRY = (
+    " Its attributes do not speak for it, and no allowed change of them alone would take it out.",
+    " Its attributes carry {share} of its lead over the average item, and no allowed change of "
+    "them alone would take it out.",
+    " Its attributes carry its lead over the average item, but no allowed change of them alone "
+    "would take it out.",
+)
+WITHOUT_ITEMS = " Without {items} in your history, it would be at rank {after}."
+WITH_ITEMS = " With {items} in your history as well, it would be at rank {after}."
+NO_HISTORY = " No part of your history alone keeps it in your list."
+NO_WAY_IN = " No few items taken up would bring it in."
+HISTORY_LATE = (
+    " The time allowed ended before a part of your history was found that keeps it there."
+)
+KEPT = "{relation} looks computed from what people did, so it was kept as it is."
+COMPARED = ("{start} stands before {other}", "{start} stands behind {other}")
 
 
-def sentence(e: Explanation) -> str:
-    """The whole answer in one to three sentences, item names between asterisks."""
-    opening = _opening(e)
-    if e.status == "verified":
-        return f"{opening} {_counterfactual(e)}{_fidelity(e)}"
-    return f"{opening} {_REASONS[e.status](e)}".rstrip()
+def expression(template: str) -> pl.Expr:
+    """A template as an expression over columns that are named as its fields."""
+    parts: list[pl.Expr] = []
+    for literal, field, _, _ in Formatter().parse(template):
+        parts += [pl.lit(literal)] if literal else []
+        parts += [pl.col(field)] if field else []
+    return pl.concat_str(parts) if len(parts) > 1 else (parts or [pl.lit("")])[0]
 
 
-def item_name(e: Explanation, item: str | None) -> str:
-    """`*Heat*`, or `item 42` where there is no name."""
-    if item is None:
-        return "another item"
-    name = e.name_of(item)
-    return f"item {item}" if name == item else f"*{name}*"
+def choice(code: str, templates: Sequence[str]) -> pl.Expr:
+    """The template that a column of codes names, for every row."""
+    chosen: Any = pl
+    for n, template in enumerate(templates):
+        chosen = chosen.when(pl.col(code) == n).then(expression(template))
+    return cast(pl.Expr, chosen.otherwise(pl.lit("")))
 
 
-def segments(e: Explanation) -> list[tuple[str, bool]]:
-    """The text cut into parts; true marks the name of an item, without its asterisks.
-
-    Names may hold asterisks themselves.
-    """
-    starred = {f"*{n.name}*": n.name for n in e.names[1:]}
-    if not starred:
-        return [(e.text, False)]
-    longest_first = sorted(starred, key=len, reverse=True)
-    parts = re.split(f"({'|'.join(map(re.escape, longest_first))})", e.text)
-    return [(starred.get(part, part), part in starred) for part in parts if part]
+def fill(template: str, fields: Mapping[str, object]) -> str:
+    """A template with its fields put in."""
+    return template.format_map(fields)  # type: ignore[arg-type]
 
 
-def checked(e: Explanation) -> str:
-    """How far the answer was checked, for cards; empty when there is no answer."""
-    if e.status != "verified":
-        return ""
-    parts = ["Checked by scoring the changed item again and ranking it"]
-    towards = e.name_of(e.counterfactual_item or "")
-    if e.certificate == "minimum":
-        parts.append(f"no fewer changes towards {towards} do this")
-    elif e.certificate == "irreducible":
-        parts.append("none of these changes can be left out")
-    if e.bound is not None:
-        parts.append(f"with any values at all it takes at least {e.bound}")
-    return "; ".join(parts) + "."
+def item_label(id: str, name: str) -> str:
+    """The name of an item; `item 42` where a number is all there is."""
+    return f"item {id}" if name == id and id.isdigit() else name
 
 
-def relation_label(change: Change) -> str:
-    """A relation as words: the end of an address, camel case and underscores taken apart."""
-    return _label(change.relation_name or change.relation)
+def at_start(label: str) -> str:
+    """A label at the start of a sentence; names stay as they are."""
+    return f"I{label[1:]}" if label.startswith("item ") else label
 
 
 @lru_cache(maxsize=4096)
-def _label(text: str) -> str:
+def relation_label(text: str) -> str:
+    """A relation as words: the end of an address, camel case and underscores taken apart."""
     text = re.split(r"[/#]", text.rstrip("/#"))[-1] or text
-    words = _CAMEL.sub(" ", text).replace("_", " ").split()
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text).replace("_", " ").split()
     label = " ".join(w if w.isupper() else w.lower() for w in words) or text
-    return f"“{label[: -len(_INVERSE)]} of”" if label.endswith(_INVERSE) else label
+    inverse = " (inverse)"
+    return f"“{label[: -len(inverse)]} of”" if label.endswith(inverse) else label
+
+
+def listing(parts: Sequence[str], last: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+
+
+def number_text(x: float) -> str:
+    """A small number of things, to a tenth where it is below ten."""
+    return TENTHS[round(x * 10)] if x < 9.95 else str(round(x))
+
+
+TENTHS = [f"{n / 10:.1f}".removesuffix(".0") for n in range(101)]
 
 
 def before_label(change: Change) -> str:
@@ -83,115 +165,63 @@ def after_label(change: Change) -> str:
     return change.after_name or change.after or ""
 
 
-def listing(parts: Sequence[str], last: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    if len(parts) < 2:
-        return "".join(parts)
-    return f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+def reason_label(r: Reason) -> str:
+    """A part of a score, for tables of parts."""
+    if r.kind == "value":
+        return f"{relation_label(r.relation_name)}: {r.name}"
+    return r.name if r.kind == "history" else REASON[r.kind]
 
 
-def conditions(e: Explanation) -> str:
-    """What would have been different: `its director been A instead of B and its genre ...`.
-
-    Many changes are counted rather than told.
-    """
-    if len(e.changes) > MOST_TOLD:
-        return _counted(e)
-    changes, clauses = e.changes, []
-    for _, group in groupby(changes, key=lambda c: c.relation):
-        clauses.append(_clause(list(group)))
-    if any("," in c or " and " in c for c in clauses) and len(clauses) > 1:
-        return f"{'; '.join(clauses[:-1])}; and {clauses[-1]}"
-    return listing(clauses)
+def compared(item: Named, other: Named, difference: float, parts: Sequence[Reason]) -> str:
+    """Why one item stands before another, or behind it."""
+    sign = 1 if difference >= 0 else -1
+    told = [r for r in parts if sign * r.part > 0][:3]
+    names = item_label(item.id, item.name), item_label(other.id, other.name)
+    text = fill(COMPARED[0 if sign > 0 else 1], {"start": at_start(names[0]), "other": names[1]})
+    reasons = listing([f"{reason_label(r)} ({r.part:+.3g})" for r in told])
+    return f"{text} by {abs(difference):.3g}: mainly {reasons}." if told else f"{text}."
 
 
-def _counted(e: Explanation) -> str:
-    counts = Counter(relation_label(c) for c in e.changes).most_common()
-    several = [f"{n} values of its {label}" for label, n in counts if n > 1]
-    single = [f"its {label}" for label, n in counts if n == 1]
-    towards = item_name(e, e.counterfactual_item)
-    parts = listing(several + single)
-    return f"{len(e.changes)} of its attributes been more like those of {towards} ({parts})"
-
-
-def _clause(changes: list[Change]) -> str:
-    """All changes of one relation."""
-    label = relation_label(changes[0])
-    replaced = [c for c in changes if c.before is not None and c.after is not None]
-    added = [after_label(c) for c in changes if c.before is None]
-    removed = [before_label(c) for c in changes if c.after is None]
-    every = len(replaced) + len(removed) >= changes[0].values_before
-    if every and not removed:
-        been = listing([after_label(c) for c in replaced] + added)
-        instead = f" instead of {listing([before_label(c) for c in replaced])}" if replaced else ""
-        return f"its {label} been {been}{instead}"
-    parts = []
-    if replaced:
-        came, went = (
-            listing([after_label(c) for c in replaced]),
-            listing([before_label(c) for c in replaced]),
-        )
-        parts.append(f"included {came} instead of {went}")
-    if added:
-        also = "also " if not replaced and changes[0].values_before else ""
-        parts.append(f"{also}included {listing(added)}")
-    if removed:
-        parts.append(f"not included {listing(removed, 'or')}")
-    return f"its {label} {', and '.join(parts)}"
-
-
-def _opening(e: Explanation) -> str:
-    name = item_name(e, e.item)
-    subject = name[0].upper() + name[1:]
-    if e.rank_before is None:
-        return f"{subject} is not recommended to you: you have it already."
-    if e.question == "why_not":
-        return f"{subject} is not in your top {e.k}: it is at rank {e.rank_before}."
-    if e.rank_before > e.k:
-        return f"{subject} is not in your top {e.k}: it is at rank {e.rank_before}."
-    return f"{subject} is in your top {e.k} at rank {e.rank_before}."
-
-
-def _counterfactual(e: Explanation) -> str:
-    other = item_name(e, e.replacement)
-    moved, ending = ("fallen", "come in")
-    if e.question == "why_not":
-        moved, ending = ("risen", "dropped out")
-    return (
-        f"Had {conditions(e)}, it would have {moved} to rank {e.rank_after} "
-        f"and {other} would have {ending}."
-    )
-
-
-def _fidelity(e: Explanation) -> str:
-    if e.fidelity is None:
-        return ""
-    r2 = f"{e.fidelity:.2f}" if e.fidelity >= 0 else "below 0: they say nothing of it"
-    return f" (By attribute effects fitted to this recommender; held-out R² {r2}.)"
-
-
-def _not_found(e: Explanation) -> str:
-    if e.replacement is None:
-        return f"No other item could take its place: your list of {e.k} holds every item there is."
-    verb = "bring it in" if e.question == "why_not" else "take it out"
-    return f"No allowed change of its attributes, towards any item tried, would {verb}."
-
-
-def _timed_out(e: Explanation) -> str:  # noqa: ARG001 - one signature for all reasons
-    return "The time allowed ended before a change of its attributes was found."
-
-
-def _no_attributes(e: Explanation) -> str:  # noqa: ARG001
-    return "Nothing is known of its attributes, so they cannot explain it."
-
-
-def _not_recommended(e: Explanation) -> str:  # noqa: ARG001
-    return ""
-
-
-_REASONS = {
-    "not_found": _not_found,
-    "timed_out": _timed_out,
-    "no_attributes": _no_attributes,
-    "not_recommended": _not_recommended,
+REASON = {
+    "own": "liked more than its attributes say",
+    "popularity": "attributes that everybody likes",
+    "other": "what its attributes do not carry",
+    "usual values": "usual: attributes of the average item",
+    "usual history": "usual: what your history says for the average item",
 }
+
+
+def segments(e: Explanation) -> list[tuple[str, bool]]:
+    """The text cut into parts; true marks the name of an item."""
+    items = [n.name for n in (*e.names[1:], *e.history) if not n.name.isdigit()]
+    if not items:
+        return [(e.text, False)]
+    names = "|".join(map(re.escape, sorted(set(items), key=len, reverse=True)))
+    parts = re.split(rf"(?<!\w)({names})(?!\w)", e.text)
+    return [(part, n % 2 == 1) for n, part in enumerate(parts) if part]
+
+
+_CHECKED = {
+    "verified": "Checked by scoring the changed item again and ranking it",
+    "canonical": "Ranked by the recommender's scores and a fitted share of attributes in them",
+    "fitted": "Ranked by effects fitted to the recommender's scores",
+}
+_PROOF = {
+    "minimum": "no fewer changes do this",
+    "toward": "no fewer changes towards {item} do this",
+    "irreducible": "none of these changes can be left out",
+}
+
+
+def checked(e: Explanation) -> str:
+    """How far the answer was checked, for cards; empty when there is no answer."""
+    if not e.found:
+        return ""
+    first = _CHECKED[e.status]
+    if e.by == "history":
+        first = "Checked by scoring the shortened history again and ranking all items"
+    proof = "" if e.certificate is None else _PROOF[e.certificate]
+    if e.by == "history":
+        proof = proof.replace("changes", "items")
+    proof = proof.format(item=e.name_of(e.counterfactual_item or ""))
+    return f"{first}; {proof}." if proof else f"{first}."

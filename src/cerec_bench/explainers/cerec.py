@@ -7,10 +7,10 @@ import numpy as np
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.explain.explainer import Explainer
-from cerec.explain.explanation import Explanation
-from cerec.explain.options import Preference
 from cerec_bench.explainers.protocol import NO_ANSWER, Answer, Context, Pairs, Rows, touching
+from cerec_bench.search.explainer import Explainer
+from cerec_bench.search.explanation import Explanation
+from cerec_bench.search.options import Preference
 
 _BATCH = 256
 

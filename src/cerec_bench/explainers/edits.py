@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.facts import Facts
-from cerec.explain.standing import Standing
+from cerec_bench.search.standing import Standing
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 

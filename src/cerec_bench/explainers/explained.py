@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from cerec.explain.assemble import Assembler
-from cerec.explain.explanation import Explanation
-from cerec.explain.standing import Standing
-from cerec.explain.verifier import Outcome, Task
-from cerec.explain.wording import item_name, listing
 from cerec_bench.explainers.protocol import Answer, Context, Pairs, Rows
 from cerec_bench.explainers.verdict import Verdicts
+from cerec_bench.search.assemble import Assembler
+from cerec_bench.search.explanation import Explanation
+from cerec_bench.search.standing import Standing
+from cerec_bench.search.verifier import Outcome, Task
+from cerec_bench.search.wording import item_name, listing
 
 
 def explanations(

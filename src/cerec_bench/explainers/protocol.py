@@ -27,15 +27,15 @@ from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
-from cerec.explain.explainer import Explainer
-from cerec.explain.proposer import NeighbourProposer, Proposer, unit_rows
-from cerec.explain.standing import Standing
 from cerec.recommend.base import Context as Moment
 from cerec.recommend.context import lists_of
 from cerec.recommend.foldin import fold_in
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
 from cerec.settings.agent import AgentConfig, EncoderConfig
+from cerec_bench.search.explainer import Explainer
+from cerec_bench.search.proposer import NeighbourProposer, Proposer, unit_rows
+from cerec_bench.search.standing import Standing
 
 Rows = NDArray[np.int32]
 _NOTHING: Rows = np.zeros(0, np.int32)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.errors import ConfigError
-from cerec.explain.standing import Standing
 from cerec_bench.explainers.protocol import NO_ANSWER, Answer, Context, Pairs, Rows
+from cerec_bench.search.standing import Standing
 
 
 class Threshold:

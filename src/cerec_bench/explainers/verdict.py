@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.errors import ConfigError
-from cerec.explain.standing import Standing
-from cerec.explain.verifier import changed_values
 from cerec.recommend.scorer import rank_of
 from cerec_bench.explainers.edits import Shares
 from cerec_bench.explainers.protocol import Answer, Context, Pairs
+from cerec_bench.search.standing import Standing
+from cerec_bench.search.verifier import changed_values
 
 Bools = NDArray[np.bool_]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cerec.explain.explanation import Explanation
 from cerec.rng import generator
 from cerec.runs.run import Run
 from cerec_bench.reproduce.jobs import Job
 from cerec_bench.reproduce.plan import Table
+from cerec_bench.search.explainer import searching
+from cerec_bench.search.explanation import Explanation
 
 _RANK = 5  # of the items a case is picked from
 
@@ -36,10 +37,11 @@ def measure(job: Job) -> Table:
 
 
 def _answers(run: Run, users: list[int], k: int) -> Iterator[Explanation]:
+    explainer = searching(run)
     for row in users:
         user = run.data.users[row]
         listed = run.recommend(user, min(_RANK, k))
-        yield from run.explain_many(((user, line.item) for line in listed), k=k)
+        yield from explainer.explain_many(((user, line.item) for line in listed), k=k)
 
 
 def _tellable(run: Run, answer: Explanation) -> bool:
@@ -56,7 +58,7 @@ def _case(run: Run, answer: Explanation, k: int) -> Table:
     other = str(answer.counterfactual_item)
     own, theirs = run.attributes(answer.item), run.attributes(other)
     shared = [pair for pair in own if pair in set(theirs)]
-    tried = run.what_if(answer.user, answer.item, [*own, *answer.paper_attributes], k)
+    tried = searching(run).what_if(answer.user, answer.item, [*own, *answer.paper_attributes], k=k)
     return {
         "explanation": answer.to_dict(),
         "shared": [[_relation(run, r), _value(run, a)] for r, a in shared],

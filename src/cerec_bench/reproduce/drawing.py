@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from cerec.explain.explanation import Change, Explanation, Step
+from cerec_bench.search.explanation import Change, Explanation, Step
 
 _WIDTH = 960
 _BOX, _ROW = 250, 62

@@ -13,13 +13,13 @@ from collections import Counter
 import numpy as np
 
 from cerec.data.ragged import Ragged
-from cerec.explain.explainer import Explainer
-from cerec.explain.explanation import Explanation
-from cerec.explain.proposer import Proposer
-from cerec.explain.standing import Standing
 from cerec.rng import generator
 from cerec_bench.reproduce.jobs import Job
 from cerec_bench.reproduce.plan import Table
+from cerec_bench.search.explainer import Explainer, searching
+from cerec_bench.search.explanation import Explanation
+from cerec_bench.search.proposer import Proposer
+from cerec_bench.search.standing import Standing
 
 Pairs = list[tuple[str, str]]
 
@@ -29,9 +29,9 @@ def measure(job: Job) -> Table:
     run = job.trained(agent=True, keep=False)
     k = run.config.agent.list_length
     job.note("explaining")
-    proposer = run.explainer.proposer
+    explainer = searching(run)
     users, sample = job.option("users", 300), job.option("sample", 100)
-    found = explained(run.explainer, proposer, k, users, sample)
+    found = explained(explainer, explainer.proposer, k, users, sample)
     return {"test": run.metrics["test"], "agent": run.vectors is not None, "explanations": found}
 
 

@@ -19,7 +19,6 @@ from cerec.agent.reward import cutoffs, pair_scores, rewards, step_rewards
 from cerec.data.ckg import Ckg
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.explain.explainer import Explainer
 from cerec.recommend.base import Context, Rows
 from cerec.recommend.context import lists_of
 from cerec.rng import generator
@@ -29,6 +28,7 @@ from cerec_bench.reproduce.explaining import explained
 from cerec_bench.reproduce.jobs import Job
 from cerec_bench.reproduce.plan import Table
 from cerec_bench.scorers import scorer_of
+from cerec_bench.search.explainer import Explainer
 
 BEAM = 8
 

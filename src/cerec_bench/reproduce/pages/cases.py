@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cerec.explain.explanation import Explanation
 from cerec_bench.reproduce.drawing import draw_case, steps_text
 from cerec_bench.reproduce.pages.parts import title_of
 from cerec_bench.reproduce.plan import Table
 from cerec_bench.reproduce.store import Result, Results
 from cerec_bench.reproduce.text import Block, Picture
+from cerec_bench.search.explanation import Explanation
 
 
 def blocks(results: Results) -> list[Block]:

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.ragged import Ragged
-from cerec.explain.assemble import Assembler
-from cerec.explain.explanation import Explanation, FoundBy, filled
-from cerec.explain.kernels import NEVER
-from cerec.explain.options import Options
-from cerec.explain.proposer import Proposer
-from cerec.explain.search import first_of
-from cerec.explain.standing import Standing
-from cerec.explain.verifier import Outcome, Problem, Rows, Task, Verifier
 from cerec.walk.paths import Proposals
+from cerec_bench.search.assemble import Assembler
+from cerec_bench.search.explanation import Explanation, FoundBy, filled
+from cerec_bench.search.kernels import NEVER
+from cerec_bench.search.options import Options
+from cerec_bench.search.proposer import Proposer
+from cerec_bench.search.search import first_of
+from cerec_bench.search.standing import Standing
+from cerec_bench.search.verifier import Outcome, Problem, Rows, Task, Verifier
 
 _FEW = 3  # changes that need no look at further candidates
 _LOOKS = 8  # answers looked at for each one wanted, when several are

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cerec.explain.enumeration import Values, smallest
-from cerec.explain.goal import make_goal
-from cerec.explain.kernels import NEVER, Goal
-from cerec.explain.search import minima, solve
+from cerec_bench.search.enumeration import Values, smallest
+from cerec_bench.search.goal import make_goal
+from cerec_bench.search.kernels import NEVER, Goal
+from cerec_bench.search.search import minima, solve
 
 
 def goal_of(own: list[int], effect: np.ndarray, mean: bool, cutoff: float, tie: bool) -> Goal:

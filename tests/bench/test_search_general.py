@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from explain_worlds import random_explainer
+from search_worlds import random_explainer
 
-from cerec.explain import general
-from cerec.explain.enumeration import OutOfTime, change_sets, smallest
-from cerec.explain.explainer import Explainer
+from cerec_bench.search import general
+from cerec_bench.search.enumeration import OutOfTime, change_sets, smallest
+from cerec_bench.search.explainer import Explainer
 
 
 def test_change_sets_by_hand() -> None:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.facts import Facts
-from cerec.explain.enumeration import Found, OutOfTime, size_of, smallest
-from cerec.explain.kernels import NEVER
-from cerec.explain.standing import Standing
-from cerec.explain.verifier import Outcome, Problem, Rows, Task, Verifier, changed_values
 from cerec.recommend.scorer import Scorer
+from cerec_bench.search.enumeration import Found, OutOfTime, size_of, smallest
+from cerec_bench.search.kernels import NEVER
+from cerec_bench.search.standing import Standing
+from cerec_bench.search.verifier import Outcome, Problem, Rows, Task, Verifier, changed_values
 
 Rescore = Callable[[int, int, Rows], float]
 """f(u, i | A) for a user row, an item row and the rows of the values A."""

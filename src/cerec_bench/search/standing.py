@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.facts import Facts
-from cerec.explain.search import pooled_by_item
 from cerec.recommend.scorer import Scorer
+from cerec_bench.search.search import pooled_by_item
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.kernels import (
+from cerec_bench.search.kernels import (
     NEVER,
     Goal,
     Moves,
@@ -17,7 +17,7 @@ from cerec.explain.kernels import (
     moves_toward,
     prefix,
 )
-from cerec.explain.quick import make_quick, quick_sizes
+from cerec_bench.search.quick import make_quick, quick_sizes
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 

@@ -8,19 +8,19 @@ import implicit
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from explain_worlds import check_slowly, dataset
+from search_worlds import check_slowly, dataset
 
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, DataError
-from cerec.explain.explainer import Explainer
 from cerec.recommend.adapters import (
     low_rank,
     scorer_from_factors,
     scorer_from_model,
     scorer_from_scores,
 )
+from cerec_bench.search.explainer import Explainer
 
 
 def tastes(seed: int = 0) -> tuple[Dataset, Facts, Ragged]:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.facts import Facts
-from cerec.explain.enumeration import Found
-from cerec.explain.explanation import Certificate, Question, Status
-from cerec.explain.goal import make_goal
-from cerec.explain.kernels import NEVER, Goal
-from cerec.explain.search import minima, solve
-from cerec.explain.standing import Standing
 from cerec.recommend.scorer import Scorer
+from cerec_bench.search.enumeration import Found
+from cerec_bench.search.explanation import Certificate, Question, Status
+from cerec_bench.search.goal import make_goal
+from cerec_bench.search.kernels import NEVER, Goal
+from cerec_bench.search.search import minima, solve
+from cerec_bench.search.standing import Standing
 
 Rows = NDArray[np.int32]
 _SLICE = 16  # candidates between two looks at the clock

@@ -10,9 +10,9 @@ from cerec.data.dataset import Dataset, Interactions, Triples
 from cerec.data.facts import Facts
 from cerec.data.ids import IdTable
 from cerec.data.ragged import Ragged
-from cerec.explain.explainer import Explainer
-from cerec.explain.explanation import Explanation
 from cerec.recommend.scorer import Pooling, Scorer, rank_of, top_k
+from cerec_bench.search.explainer import Explainer
+from cerec_bench.search.explanation import Explanation
 
 
 def dataset(triples: list[tuple[int, int, int]], shape: tuple[int, int, int, int]) -> Dataset:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.kernels import Goal
+from cerec_bench.search.kernels import Goal
 
 
 def make_goal(

@@ -6,17 +6,17 @@ import time
 
 import numpy as np
 import pytest
-from explain_worlds import check_slowly, dataset, random_explainer
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from search_worlds import check_slowly, dataset, random_explainer
 
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, QuestionError, UnknownIdError
-from cerec.explain.enumeration import smallest
-from cerec.explain.explainer import Explainer
-from cerec.explain.explanation import Explanation
 from cerec.recommend.scorer import Scorer
+from cerec_bench.search.enumeration import smallest
+from cerec_bench.search.explainer import Explainer
+from cerec_bench.search.explanation import Explanation
 
 
 def films(pooling: str = "mean") -> Explainer:

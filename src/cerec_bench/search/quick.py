@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.kernels import NEVER, Goal, flips
+from cerec_bench.search.kernels import NEVER, Goal, flips
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 _inlined = numba.njit(error_model="numpy", nogil=True, inline="always")  # runs per relation

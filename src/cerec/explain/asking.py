@@ -1,0 +1,246 @@
+"""Questions in row numbers to explanations: by attributes, toward the agent's items, by history."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.data.dataset import Dataset
+from cerec.data.ragged import Ragged
+from cerec.errors import ConfigError, QuestionError
+from cerec.explain.assemble import Assembler, kept_notes, named
+from cerec.explain.by_history import HistorySearch, by_history, carried, history_search
+from cerec.explain.columns.engine import Question, relations_of
+from cerec.explain.columns.slots import Values
+from cerec.explain.explanation import Explanation
+from cerec.explain.history import HistoryAnswer
+from cerec.explain.options import Options
+from cerec.explain.phrases import opening_text, phrases
+from cerec.explain.proposer import Proposer
+from cerec.explain.solving import Solved, Solver
+from cerec.recommend.rank import lists
+from cerec.recommend.subject import Subject
+from cerec.walk.paths import Proposals
+
+Rows = NDArray[np.integer]
+_WIDTH = 16  # items that the agent may name
+_NEAREST = 256  # items that are looked at for the nearest answer
+
+
+class Asker:
+    """Answers questions about pairs of rows, in the order of their users."""
+
+    compiled = True
+    """Whether whole blocks of users go through compiled code."""
+
+    def __init__(
+        self,
+        data: Dataset,
+        subject: Subject,
+        proposer: Proposer | None = None,
+        history: HistorySearch | None = None,
+    ) -> None:
+        self.data, self.subject, self._proposer = data, subject, proposer
+        self.solver = Solver(data, subject)
+        self.assembler = Assembler(data, self.solver)
+        self._history = history
+
+    @cached_property
+    def history(self) -> HistorySearch | None:
+        """Who answers by history; None where the model does not score histories."""
+        return self._history or history_search(self.subject)
+
+    def explanations(
+        self, user: Rows, item: Rows, asked: Options, *, why_not: bool = False
+    ) -> list[Explanation]:
+        """One explanation per pair."""
+        self.check(asked, why_not=why_not)
+        question, values = question_of(asked, why_not=why_not), self.solver.values(asked)
+        notes = kept_notes(self.data, self.solver.kept_as_they_are(asked))
+        if asked.by == "agent":
+            return self._by_agent(user, item, values, question, notes)
+        if asked.prefer == "near":
+            solved = self._nearest(user, item, values, question)
+        else:
+            solved = self.solver.asked(user, item, values, question)
+        out = self.assembler.explanations(solved, notes=notes)
+        if asked.by in (None, "attributes", "both"):
+            out = self._with_paths(out, user, item, solved)
+        if asked.relations:
+            out = self._by_relation(out, user, item, values, question)
+        return self._with_history(out, solved, asked) if asked.by != "attributes" else out
+
+    def score(self, user: int, item: int, values: NDArray[np.int32]) -> float:
+        """f(u, i | A) by rows of the facts; values without an effect are left out."""
+        s = self.subject
+        scores, effects = s.both(np.array([user]))
+        has = np.zeros(s.facts.n_values, bool)
+        has[values] = True
+        after = effects[0, has[s.vocabulary]].sum() - effects[0, s.of_item.row(item)].sum()
+        return float(scores[0, item] + s.scale[item] * after)
+
+    def check(self, asked: Options, *, why_not: bool = False) -> None:
+        """Refuse what this recommender cannot answer."""
+        if asked.by == "agent" and self._proposer is None:
+            raise ConfigError("by='agent' needs a trained agent, and this run has none")
+        if asked.by == "agent" and why_not:
+            raise QuestionError("the agent walks away from listed items; ask why_not by attributes")
+        if asked.by in ("history", "both") and self.history is None:
+            raise ConfigError(
+                f"by={asked.by!r} needs a recommender that scores histories (scores_from)"
+            )
+
+    def _with_history(
+        self, out: list[Explanation], solved: Solved, asked: Options
+    ) -> list[Explanation]:
+        """Answers by history in place of those by attributes, or beside them, as asked for."""
+        own = self.subject.source == "model"
+        need = [
+            n
+            for n, e in enumerate(out)
+            if e.status != "not_recommended" and (asked.by is not None or not (e.found and own))
+        ]
+        if self.history is None or not need:
+            return out
+        first = np.flatnonzero(solved.answers.turn == 0)[need]
+        user, item = solved.answers.user[first], solved.answers.item[first]
+        if solved.direction == "out":
+            found = self.history.why_many(user, item, asked.k)
+        elif asked.by is None:
+            return out
+        else:
+            pairs = zip(user.tolist(), item.tolist(), strict=True)
+            found = [self.history.why_not(u, i, asked.k) for u, i in pairs]
+        told = phrases(solved, self.assembler.labels)
+        for n, row, answer in zip(need, first.tolist(), found, strict=True):
+            opening = opening_text(self.assembler.labels, solved, told, row)
+            out[n] = self._merged(out[n], answer, opening, asked)
+        return out
+
+    def _merged(
+        self, e: Explanation, found: HistoryAnswer | None, opening: str, asked: Options
+    ) -> Explanation:
+        if asked.by == "history":
+            return by_history(self.data, e, found, opening)
+        if asked.by is None and not e.found:
+            opening = e.text if e.status == "no_attributes" else opening + carried(e)
+        other = by_history(self.data, e, found, opening)
+        bare = replace(other, reasons=(), notes=())
+        if asked.by == "both" and e.found:
+            return replace(e, beside=bare)
+        if not other.found:
+            return e
+        return replace(other, beside=replace(e, reasons=(), notes=()) if e.found else None)
+
+    def _by_agent(
+        self,
+        user: Rows,
+        item: Rows,
+        values: Values,
+        question: Question,
+        notes: tuple[str, ...],
+    ) -> list[Explanation]:
+        """Toward the item, of those the agent names, that takes fewest changes."""
+        proposals = self._propose(user, item, question.k)
+        pair = np.repeat(np.arange(len(user)), np.diff(proposals.indptr))
+        tried = self.solver.asked(
+            user[pair], item[pair], values, replace(question, alternatives=0), toward=proposals.item
+        )
+        size = np.where(tried.answers.status == 0, tried.answers.size, np.iinfo(np.int64).max)
+        chosen = np.full(len(user), -1)
+        for n in range(len(user)):
+            here = proposals.of(n)
+            if here.stop > here.start:
+                chosen[n] = here.start + int(np.argmin(size[here]))
+        toward = np.where(chosen < 0, item, proposals.item[chosen] if len(pair) else item)
+        solved = self.solver.asked(
+            user, item, values, replace(question, alternatives=0), toward=toward
+        )
+        out = self.assembler.explanations(solved, by="agent", certificate="toward", notes=notes)
+        for n, e in enumerate(out):
+            if e.found and chosen[n] >= 0:
+                out[n] = self.assembler.with_path(e, int(item[n]), proposals.path[chosen[n]])
+        return out
+
+    def _with_paths(
+        self, out: list[Explanation], user: Rows, item: Rows, solved: Solved
+    ) -> list[Explanation]:
+        """The agent's item and path beside answers that no real item stands behind."""
+        bare = [n for n, e in enumerate(out) if e.found and e.counterfactual_item is None]
+        if self._proposer is None or not bare or solved.direction == "in":
+            return out
+        proposals = self._propose(user[bare], item[bare], solved.k, width=1)
+        for at, n in enumerate(bare):
+            for row in range(proposals.of(at).start, proposals.of(at).stop):
+                j = int(proposals.item[row])
+                e = self.assembler.with_path(out[n], int(item[n]), proposals.path[row])
+                names = (*e.names[:2], named(self.data.items, j), *e.names[2:])
+                out[n] = replace(e, counterfactual_item=self.data.items[j], names=names)
+        return out
+
+    def _propose(self, user: Rows, item: Rows, k: int, width: int = _WIDTH) -> Proposals:
+        users, at = np.unique(user, return_inverse=True)
+        known = self.subject.known.take(users)
+        k = min(k, len(self.data.items))
+        listed = lists(self.subject.scores(users), known.indptr, known.indices, k)[at]
+        row, there = np.nonzero(listed >= 0)
+        excluded = Ragged.from_pairs(row, listed[row, there], len(user))
+        proposer = cast(Proposer, self._proposer)
+        return proposer.propose(user.astype(np.int64), item.astype(np.int64), excluded, width)
+
+    def _nearest(self, user: Rows, item: Rows, values: Values, question: Question) -> Solved:
+        """Of the answers as small as any toward one item, that toward the most similar one."""
+        whole = replace(question, scope="item", alternatives=0)
+        best = self.solver.asked(user, item, values, whole).answers
+        toward = np.where(best.status == 0, best.toward, item)
+        for n in np.flatnonzero(best.status == 0):
+            near = self._similar(int(item[n]))
+            many = np.full(len(near), user[n]), np.full(len(near), item[n])
+            tried = self.solver.asked(*many, values, whole, toward=near).answers
+            fits = np.flatnonzero((tried.status == 0) & (tried.size <= best.size[n]))
+            toward[n] = near[fits[0]] if len(fits) else toward[n]
+        return self.solver.asked(user, item, values, whole, toward=toward)
+
+    def _similar(self, item: int) -> NDArray[np.int64]:
+        """The items that share most values with an item, first those that share more."""
+        holders, own = self.solver.holders, self.subject.of_item.row(item)
+        shared = np.zeros(len(self.data.items), np.int64)
+        for v in own.tolist():
+            shared[holders.row(v)] += 1
+        shared[item] = 0
+        order = np.argsort(-shared, kind="stable")
+        return order[: min(_NEAREST, int((shared > 0).sum()))]
+
+    def _by_relation(
+        self,
+        out: list[Explanation],
+        user: Rows,
+        item: Rows,
+        values: Values,
+        question: Question,
+    ) -> list[Explanation]:
+        pair, relation = relations_of(item, values)
+        alone = replace(question, alternatives=0)
+        solved = self.solver.asked(user[pair], item[pair], values, alone, relation=relation)
+        for n, e in zip(
+            pair.tolist(), self.assembler.explanations(solved, reasons=False), strict=True
+        ):
+            if e.found:
+                out[n] = replace(out[n], by_relation=(*out[n].by_relation, e))
+        return out
+
+
+def question_of(asked: Options, *, why_not: bool = False) -> Question:
+    """The question as the engine takes it."""
+    return Question(
+        k=asked.k,
+        direction="in" if why_not else "out",
+        changes=asked.changes,
+        scope=asked.scope,
+        max_changes=asked.max_changes,
+        alternatives=asked.alternatives,
+    )

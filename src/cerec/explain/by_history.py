@@ -1,0 +1,93 @@
+"""Explanations by what a user did, around a search for smallest sets of their items."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.data.dataset import Dataset
+from cerec.explain import wording as w
+from cerec.explain.assemble import named
+from cerec.explain.explanation import Explanation, Status
+from cerec.explain.history import Histories, HistoryAnswer
+from cerec.recommend.subject import Subject
+
+
+class HistorySearch(Protocol):
+    """Finds smallest sets of a user's items, in row numbers."""
+
+    def why_many(
+        self, users: NDArray[np.integer], items: NDArray[np.integer], k: int = 20
+    ) -> list[HistoryAnswer | None]:
+        """Without which items each would not be listed; None where it is not listed."""
+        ...
+
+    def why_not(self, user: int, item: int, k: int = 20) -> HistoryAnswer | None:
+        """What to take up for it to be listed; None where it is, or may not be."""
+        ...
+
+
+def history_search(subject: Subject) -> HistorySearch | None:
+    """The search for a model that scores histories; None for others."""
+    if not hasattr(subject.model, "scores_from"):
+        return None
+    return Histories(subject.model, known=subject.known)
+
+
+def by_history(
+    data: Dataset, e: Explanation, found: HistoryAnswer | None, opening: str
+) -> Explanation:
+    """The explanation `e` by attributes turned into one by history, which begins with `opening`."""
+    if found is None:
+        return e
+    text = opening
+    status: Status = "verified" if found.verified else "not_found"
+    if found.certificate == "open":
+        status = "timed_out"
+    items = tuple(named(data.items, i) for i in found.items)
+    labels = [w.item_label(n.id, n.name) for n in items]
+    if found.verified:
+        template = w.WITHOUT_ITEMS if e.question == "why" else w.WITH_ITEMS
+        text += w.fill(template, {"items": w.listing(labels), "after": found.rank_after})
+    else:
+        none = w.NO_HISTORY if e.question == "why" else w.NO_WAY_IN
+        text += w.HISTORY_LATE if status == "timed_out" else none
+    other = found.replacement
+    proven = found.certificate in ("minimum", "irreducible")
+    return replace(
+        e,
+        status=status,
+        by="history",
+        changes=(),
+        counterfactual_item=None,
+        history=items,
+        replacement=data.items[other] if other >= 0 else None,
+        rank_after=found.rank_after if found.verified else None,
+        score_after=_number(found.score_after) if found.verified else None,
+        cutoff=_number(found.cutoff),
+        margin=_number(abs(found.cutoff - found.score_after)) if found.verified else None,
+        certificate=found.certificate if found.verified and proven else None,  # type: ignore[arg-type]
+        names=(*e.names[:2], *((named(data.items, other),) if other >= 0 else ())),
+        fidelity=None,
+        text=text,
+        alternatives=(),
+    )
+
+
+def carried(e: Explanation) -> str:
+    """How much attributes carry of an item that they cannot take out."""
+    lead = sum(r.part for r in e.reasons)
+    values = sum(r.part for r in e.reasons if r.kind in ("value", "usual values"))
+    if not e.reasons or lead <= 0:
+        return ""
+    share = values / lead
+    if share < 0.005:
+        return w.CARRY[0]
+    return w.fill(w.CARRY[1 if share < 1 else 2], {"share": f"{share:.0%}"})
+
+
+def _number(x: float) -> float | None:
+    return float(x) if np.isfinite(x) else None

@@ -1,0 +1,1 @@
+"""The search for explanations toward an item that a proposer names, which the bench compares."""
