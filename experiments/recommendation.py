@@ -65,10 +65,11 @@ def made_by(name: str, table: dict[str, Any]) -> str:
 
 def run(name: str, data: Path, cache: Path) -> None:
     """Compute what is missing of a set, and take its tables over."""
-    from cerec.cli.main import app
+    from cerec.cli.app import run as cerec
 
     words = shlex.split(command(name, str(data), str(cache)))[1:]
-    app(words, standalone_mode=False)
+    if code := cerec(words):
+        raise SystemExit(code)
     FOLDER.mkdir(parents=True, exist_ok=True)
     for kind in ("json", "csv"):
         shutil.copy(cache / name / f"table.{kind}", FOLDER / f"{name}.{kind}")

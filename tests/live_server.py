@@ -11,7 +11,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from cerec.serve.app import create_app
-from cerec.serve.server import Address, listen, url_of
+from cerec.serve.limits import Limits
+from cerec.serve.server import Address, http_config, listen, url_of
 from cerec.serve.service import Service
 
 
@@ -21,7 +22,7 @@ def listening(service: Service, **options: Any) -> Iterator[tuple[str, FastAPI]]
     listener = listen(Address(port=0))
     listener.listen()  # who asks before the thread has begun waits instead of being refused
     app = create_app(service, **options)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
+    server = uvicorn.Server(http_config(app, options.get("limits") or Limits()))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

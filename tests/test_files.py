@@ -9,8 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cerec import files
 from cerec.errors import RunError
-from cerec.files import exchanged, read_arrays, read_json, replacing, write_arrays, write_json
+from cerec.files import (
+    exchanged,
+    lock_file,
+    read_arrays,
+    read_json,
+    replacing,
+    write_arrays,
+    write_json,
+)
 
 
 def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
@@ -133,3 +142,44 @@ for name, write in WRITERS.items():
     done = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=tmp_path)
     names = ("a.json", "a.safetensors", "a.csv", "a.parquet", "b.parquet", "checkpoint")
     assert done.stdout.splitlines() == [f"{n}: cannot be written: File too large" for n in names]
+
+
+def test_a_lock_file_keeps_others_out_and_is_removed(tmp_path: Path) -> None:
+    path, busy = tmp_path / "sub" / "a.lock", RunError("busy")
+    with lock_file(path, busy):
+        with pytest.raises(RunError, match="busy"), lock_file(path, busy):
+            pass
+        assert path.exists()
+    assert not path.exists()
+    path.touch()  # left behind by a kill
+    with lock_file(path, busy):
+        pass
+    assert not path.exists()
+
+
+def test_a_lock_file_removed_before_it_is_locked_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real, times = tmp_path / "a.lock", files.locked, []
+
+    def late(handle: int) -> bool:
+        times.append(handle)
+        if len(times) == 1:
+            path.unlink()  # by the holder before us, just now
+        return real(handle)
+
+    monkeypatch.setattr(files, "locked", late)
+    with lock_file(path, RunError("busy")):
+        assert path.exists()
+        with pytest.raises(RunError, match="busy"), lock_file(path, RunError("busy")):
+            pass
+    assert len(times) == 3
+
+
+def test_a_lock_file_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(RunError, match="a part of its path is a file"),
+        lock_file(tmp_path / "file" / "a.lock", RunError("busy")),
+    ):
+        pass

@@ -88,6 +88,13 @@ _KINDS: dict[Any, tuple[Any, str]] = {
 }
 
 
+def positive(k: object) -> int:
+    """A list length, refused where it is none."""
+    if isinstance(k, bool) or not hasattr(k, "__index__") or k.__index__() < 1:
+        raise ConfigError(f"k must be a whole number of at least 1, got {k!r}")
+    return int(k.__index__())
+
+
 def near_matches(value: str, known: Iterable[str], most: int = 3) -> tuple[str, ...]:
     """Up to `most` entries of `known` that a person may have meant by `value`, best first."""
     pool = list(known)

@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from cerec.errors import CerecError, RunError
+
+try:
+    import fcntl
+except ImportError:  # Windows has none
+    fcntl = None  # type: ignore[assignment]
 
 
 class Unwritten(RunError):
@@ -95,6 +100,62 @@ def exchanged(one: Path, other: Path) -> bool:
     except (AttributeError, OSError, TypeError):
         return False
     return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
+
+
+def locked(handle: int) -> bool:
+    """Lock an open file or folder; False where another process has. The end of ours lets go.
+
+    Where the system or the file system has no locks, nobody is kept out.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # a file system without locks
+    return True
+
+
+@contextmanager
+def lock_file(path: Path, refusal: CerecError) -> Iterator[None]:
+    """Hold a lock file for the block, made and removed here; `refusal` is raised where another
+    process holds it. One that a kill has left behind is taken over.
+    """
+    handle = _open_lock(path)
+    try:
+        while True:
+            if not locked(handle):
+                raise refusal
+            if _is_at(handle, path):
+                break
+            os.close(handle)  # its holder removed it between opening and locking
+            handle = _open_lock(path)
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # a system that removes no open file leaves it there
+                path.unlink()
+    finally:
+        os.close(handle)
+
+
+def _open_lock(path: Path) -> int:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except (FileExistsError, NotADirectoryError):
+        raise Unwritten(path, "a part of its path is a file") from None
+    except OSError as error:
+        raise Unwritten(path, error.strerror or str(error)) from None
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def copy_of(path: Path, target: Path) -> None:

@@ -22,6 +22,7 @@ from cerec_bench.explainers.protocol import AgentSetup
 from cerec_bench.explainers.report import summary_of
 from cerec_bench.explainers.runner import Comparison, Plan, Subject
 from cerec_bench.explainers.summary import Line
+from cerec_bench.scorers import scorer_of
 
 Results = dict[str, tuple[list[Line], dict[str, Any]]]
 """Name of the data -> lines of the table and what they rest on."""
@@ -34,7 +35,9 @@ def subject_of(run: Run, *, agent_epochs: int | None = None) -> Subject:
     """
     epochs = run.config.train.agent_epochs if agent_epochs is None else agent_epochs
     setup = AgentSetup(agent=run.config.agent, encoder=run.config.encoder, epochs=epochs)
-    return Subject(run.data.name, run.data, run.split, run.scorer, run.config.recommender.l2, setup)
+    return Subject(
+        run.data.name, run.data, run.split, scorer_of(run), run.config.recommender.l2, setup
+    )
 
 
 def subjects(

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import math
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from cerec.agent.encoders import KINDS, Encoder, cosine_spread
+from cerec.agent.encoders import Encoder, cosine_spread
 from cerec.agent.spmm import Adjacency, propagate
 from cerec.agent.warmstart import factor_table, link_table, random_table
 from cerec.data.ckg import Ckg
@@ -16,6 +17,8 @@ from cerec.data.ids import IdTable
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
 from cerec.settings.agent import EncoderConfig
+
+KINDS = get_args(get_type_hints(EncoderConfig)["kind"])
 
 
 def graph_of(n_users: int, n_items: int, n_entities: int, seed: int | None = None) -> Ckg:

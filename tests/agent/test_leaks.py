@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import cerec
+from cerec.agent import loop
 from cerec.data.dataset import TEST, VALID, Dataset
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split, split, with_parts
 from cerec.data.synthetic.generate import make_world
 from cerec.recommend.scorer import Scorer
 from cerec.runs import evaluate as measure
-from cerec.runs import train as pipeline
 from worlds import QUICK, SMALL
 
 AGENT = replace(QUICK, signals=replace(QUICK.signals, chooser="agent"))
@@ -72,12 +72,12 @@ def test_the_trainer_gets_pairs_and_edges_of_train_alone(
 ) -> None:
     made: list[Any] = []
 
-    class Kept(pipeline.Trainer):
+    class Kept(loop.Trainer):
         def run(self) -> bool:
             made.append(self)
             return True
 
-    monkeypatch.setattr(pipeline, "Trainer", Kept)
+    monkeypatch.setattr(loop, "Trainer", Kept)
     run = cerec.train(parted, AGENT, seed=SEED)
     trainer, train = made[0], set(pairs(run.split.train))
     assert train.isdisjoint(pairs(run.split.valid))

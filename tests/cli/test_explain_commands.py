@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from cerec.cli.main import main
 from cerec.data.facts import Facts
 from cerec.data.split import split
 from cerec.data.synthetic.generate import WorldConfig, make_world
+from cerec.errors import RunError
 from cerec.explain.batch import read_table
 from cerec.explain.explanation import Explanation
+from cerec.files import lock_file
 from cerec.recommend.scorer import Scorer
 from cerec.runs.run import Run, open_run
 
@@ -129,3 +133,28 @@ def test_mistakes_end_in_one_line(folder, tmp_path, capsys) -> None:
         assert out == ""
         assert words in err
         assert err.count("\n") == 1
+
+
+def test_a_table_that_another_command_is_writing_is_refused(folder, tmp_path, capsys) -> None:
+    target = tmp_path / "all.parquet"
+    with lock_file(tmp_path / "all.parquet.lock", RunError("not the first")):
+        for more in ((), ("--resume",)):
+            code, out, err = cerec(capsys, "explain", folder, "--all", "--out", target, *more)
+            assert (code, out) == (2, "")
+            assert err.splitlines()[-1].endswith(
+                "all.parquet: another explain --all is writing to it; wait for it, or choose "
+                "another --out"
+            )
+    assert not list(tmp_path.iterdir())
+    assert cerec(capsys, "explain", folder, "--all", "--out", target, "-k", 2)[0] == 0
+
+
+def test_a_run_folder_with_other_data_is_refused(folder, tmp_path, capsys) -> None:
+    mixed = tmp_path / "mixed"
+    shutil.copytree(folder, mixed)
+    items = pl.read_parquet(mixed / "items.parquet")
+    items.with_columns(pl.col("name").reverse()).write_parquet(mixed / "items.parquet")
+    code, out, err = cerec(capsys, "recommend", mixed, "--user", open_run(folder).data.users[0])
+    assert (code, out) == (2, "")
+    assert "mixed: its data are not those that run.json was written for" in err
+    assert err.count("\n") == 1

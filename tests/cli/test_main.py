@@ -9,9 +9,11 @@ import subprocess
 import sys
 
 import pytest
+import typer
 
 from cerec import __version__
 from cerec.cli import main as cli
+from cerec.cli.app import COMMANDS, app
 
 
 def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
@@ -30,6 +32,35 @@ def test_help_starts_with_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert "cerec demo" in out
     assert len(out.splitlines()) <= 50
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_has_the_first_words_of_each(name: str) -> None:
+    home, short = COMMANDS[name]
+    command = typer.main.get_command(app).get_command(None, name)
+    assert command.name == name
+    assert " ".join(command.help.partition("\n\n")[0].split()) == short
+    assert bool(home) == (name != "bench")  # which comes by an entry point
+
+
+def test_a_command_that_is_not_installed_says_how_to_get_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cerec.cli.app.GROUP", "nobody.offers")
+    code, _, err = run(capsys, "bench", "compare", "demo")
+    assert (code, err) == (2, "cerec: cerec bench is not installed; pip install 'cerec[bench]'\n")
+
+
+def test_help_imports_no_command() -> None:
+    heavy = "('numpy', 'numba', 'polars', 'fastapi', 'torch', 'pydantic', 'cerec.cli.train')"
+    code = f"""
+import sys
+from cerec.cli.app import run
+run(["--help"])
+print([name for name in {heavy} if name in sys.modules])
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("command", ["", "train", "explain", "data check", "bench compare"])
@@ -79,7 +110,7 @@ def test_an_interrupt_of_a_command_is_one_line(
 
 @pytest.mark.parametrize("module", ["cerec", "cerec.cli.main"])
 def test_an_interrupt_while_importing_is_one_line(module: str) -> None:
-    argv = [sys.executable, "-X", "importtime", "-m", module, "--version"]
+    argv = [sys.executable, "-X", "importtime", "-m", module, "recommend", "--help"]
     process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     for line in process.stderr:

@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 
 import cerec
+from cerec.agent import loop
 from cerec.checkpoint import Checkpoint, write_checkpoint
 from cerec.cli import main as cli
 from cerec.cli.console import progress
@@ -269,14 +270,14 @@ def test_what_an_interrupt_leaves_is_named(
     argv += ["--config", str(world / "quick.toml")]
     argv += ["--set", "train.warmup=2", "--set", "train.validate_every=2"]
     argv += ["--set", "train.epochs=6"]
-    finish = pipeline.Trainer._finish
+    finish = loop.Trainer._finish
 
     def finished(self, row, started) -> None:
         finish(self, row, started)
         if row["epoch"] == stop_at:
             self._stop.asked = True
 
-    monkeypatch.setattr(pipeline.Trainer, "_finish", finished)
+    monkeypatch.setattr(loop.Trainer, "_finish", finished)
     code, _, err = run(capsys, *argv)
     assert code == 130
     assert words in " ".join(err.split("stopped;")[-1].split())

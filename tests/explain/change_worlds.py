@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cerec.data.ragged import Ragged
 from cerec.explain.columns.engine import Source, make_values
 from cerec.explain.columns.slots import Values
-from cerec.data.ragged import Ragged
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from change_worlds import Best, World, draw, enumerate_best, ranked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, DataError
 from cerec.explain.columns import engine
 from cerec.explain.columns.engine import (
@@ -22,7 +23,6 @@ from cerec.explain.columns.engine import (
     make_values,
     relations_of,
 )
-from cerec.data.ragged import Ragged
 
 SEEDS = st.integers(0, 10**6)
 KS = st.sampled_from([1, 2, 3, 5, 12])

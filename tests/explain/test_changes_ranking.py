@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cerec.recommend.rank import lists, ranks_after
 from cerec.data.ragged import Ragged
+from cerec.recommend.rank import lists, ranks_after
 
 NUMBERS = st.sampled_from([-np.inf, -1.0, 0.0, -0.0, 0.5, 0.5000000000000001, 2.0, np.nan])
 

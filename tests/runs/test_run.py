@@ -20,6 +20,7 @@ from cerec.checkpoint import Checkpoint, write_checkpoint
 from cerec.data.dataset import Triples
 from cerec.data.facts import Facts
 from cerec.data.restrict import restrict
+from cerec.data.store import write_dataset
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.data.writers.write import write
 from cerec.errors import ConfigError, DataError, QuestionError, RunError, UnknownIdError
@@ -724,3 +725,31 @@ def test_wrong_kinds_are_refused() -> None:
         cerec.load(None)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="at least 1 candidate, got '4'"):
         DNS("4")  # type: ignore[arg-type]
+
+
+def test_a_run_folder_with_the_data_of_another_world_is_refused(
+    small_run: cerec.Run, tmp_path: Path
+) -> None:
+    folder = small_run.save(tmp_path / "run")
+    stranger = tmp_path / "stranger"
+    stranger.mkdir()
+    write_dataset(make_world(SMALL, seed=2), stranger)  # as many users and items
+    for name in ("graph.safetensors", "entities.parquet", "items.parquet"):
+        shutil.copy(stranger / name, folder / name)
+    with pytest.raises(RunError, match=r"run: its data are not those .* restore a copy") as told:
+        cerec.open(folder)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("kept", [None, "", 7])
+def test_a_run_folder_without_a_fingerprint_is_refused(
+    small_run: cerec.Run, tmp_path: Path, kept: object
+) -> None:
+    folder = small_run.save(tmp_path / "run")
+    facts = json.loads((folder / "run.json").read_text())
+    assert cerec.open(folder).data.fingerprint == facts["data"].pop("fingerprint")
+    if kept is not None:
+        facts["data"]["fingerprint"] = kept
+    (folder / "run.json").write_text(json.dumps(facts))
+    with pytest.raises(RunError, match="its data are not those"):
+        cerec.open(folder)

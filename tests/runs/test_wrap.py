@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import cerec
+from cerec.data.dataset import TEST, TRAIN, VALID, Interactions
 from cerec.data.synthetic.generate import make_world
 from cerec.errors import ConfigError, DataError
 from worlds import QUICK, SMALL
@@ -117,3 +119,38 @@ def test_factors_whose_scores_overflow_are_refused() -> None:
     user, item = (np.full((len(ids), 4), 1e30) for ids in (data.users, data.items))
     with pytest.raises(DataError, match="beyond single precision; scale them down"):
         cerec.explainer(data, user_factors=user, item_factors=item)
+
+
+@pytest.mark.parametrize("newcomers", [False, True])
+def test_a_wrapped_run_lists_what_the_trained_one_lists(newcomers: bool, tmp_path: Path) -> None:
+    pairs = DATA.interactions
+    part = np.random.default_rng(0).choice([TRAIN, VALID, TEST], len(pairs), p=[0.6, 0.2, 0.2])
+    if newcomers:
+        part[(pairs.user % 5 == 0) & (part == TRAIN)] = VALID
+    data = replace(DATA, interactions=replace(pairs, part=part.astype(np.int8)))
+    trained = cerec.train(data, QUICK, seed=3)
+    factors = trained.scorer.user, trained.scorer.item
+    wrapped = cerec.explainer(data, user_factors=factors[0], item_factors=factors[1], config=QUICK)
+    assert dict(wrapped.recommend_all(k=20)) == dict(trained.recommend_all(k=20))
+    user = data.users[0]
+    assert wrapped.recommend(user, k=100) == trained.recommend(user, k=100)
+    assert list(wrapped.listed_pairs(k=5)) == list(trained.listed_pairs(k=5))
+    assert wrapped.metrics == trained.metrics
+    again = cerec.open(wrapped.save(tmp_path / "wrapped"))
+    assert dict(again.recommend_all(k=20)) == dict(trained.recommend_all(k=20))
+
+
+@pytest.mark.parametrize("model", ["climf", "lightgcn"])
+def test_a_wrapped_run_of_any_factor_model(model: Any) -> None:
+    config = replace(QUICK, recommender=replace(QUICK.recommender, model=model, vectors="id"))
+    trained = cerec.train(DATA, config, seed=3)
+    known = trained.split.train
+    rows = Interactions(known.row_of(), known.indices)  # what the trained run knows of its users
+    factors = trained.scorer.user, trained.scorer.item
+    wrapped = cerec.explainer(
+        replace(DATA, interactions=rows),
+        user_factors=factors[0],
+        item_factors=factors[1],
+        config=QUICK,
+    )
+    assert dict(wrapped.recommend_all(k=20)) == dict(trained.recommend_all(k=20))

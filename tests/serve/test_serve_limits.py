@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from concurrent.futures import Future
 
@@ -101,3 +102,12 @@ def test_an_exception_of_the_question_comes_through() -> None:
 def test_bad_limits_are_refused(bad: dict[str, int]) -> None:
     with pytest.raises(ConfigError, match=f"limits.{next(iter(bad))}"):
         Limits(**bad)
+
+
+@pytest.mark.parametrize("counted", [None, 1, 6])
+def test_a_platform_that_tells_no_affinity_counts_its_cores(
+    monkeypatch: pytest.MonkeyPatch, counted: int | None
+) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: counted)
+    assert Limits().workers == (counted or 1)

@@ -25,8 +25,8 @@ from cerec.agent.warmstart import attribute_means, factor_table, link_table, ran
 from cerec.data.ckg import Ckg
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.errors import ConfigError, RunError
-from cerec.recommend.base import Context, Flip, Rows
+from cerec.errors import RunError
+from cerec.recommend.base import Context, Rows
 from cerec.rng import generator, torch_generator
 from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.threads import kernel_threads, torch_threads
@@ -51,13 +51,9 @@ class WalkAgent:
         facts: Facts,
         *,
         seed: int,
-        flip: Flip | None = None,
     ) -> None:
-        """`flip` is the exact test of a counterfactual, which the reward `verified` asks."""
-        if config.reward == "verified" and flip is None:
-            raise ConfigError("agent.reward = 'verified' needs a flip test; use 'all' without one")
         self.config, self.encoder_config, self.graph = config, encoder, graph
-        self._facts, self._seed, self._flip = facts, seed, flip
+        self._facts, self._seed = facts, seed
         self.sampler = path_sampler(graph, config, encoder)
         self.negatives = WalkedNegatives(self)
         self.swaps = WalkedSwaps(self)
@@ -143,7 +139,7 @@ class WalkAgent:
     def rewards(self, walks: Walks, context: Context) -> NDArray[np.float64]:
         """(T, B) rewards of walks, as learning would give them now."""
         cutoff = cutoffs(context, self.config.list_length)
-        return rewards(walks, self.compared(), context, cutoff, self.config, self._flip)
+        return rewards(walks, self.compared(), context, cutoff, self.config)
 
     def compared(self) -> NDArray[np.float32]:
         """(I, width) the item vectors whose cosine is the similarity of the reward."""
@@ -220,7 +216,7 @@ class WalkAgent:
             table = h.detach().numpy()
             refuse_diverged(table)
             walks = self.sampler.walk(table, user, item, lists, depth=config.depth, rng=rng)
-            reward = rewards(walks, self._compared(table), context, cutoff, config, self._flip)
+            reward = rewards(walks, self._compared(table), context, cutoff, config)
             returns = discounted(reward - config.entropy * walks.log_p, config.gamma)
             advantage = returns - self._expected(walks, returns, table)
             log_p = log_prob(self.sampler, h, walks, lists)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cerec.agent.returns import discounted
 from cerec.data.ragged import Ragged
-from cerec.recommend.base import Context, Flip, Rows, Vectors
+from cerec.recommend.base import Context, Rows, Vectors
 from cerec.settings.agent import AgentConfig
 from cerec.walk.paths import Walks
 
@@ -28,6 +28,16 @@ def pair_scores(user: Rows, item: Rows, users: Vectors, items: Vectors) -> NDArr
     return out
 
 
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def _among(user, item, indptr, indices):  # type: ignore[no-untyped-def]
+    out = np.zeros(len(user), np.bool_)
+    for p in range(len(user)):
+        row = indices[indptr[user[p]] : indptr[user[p] + 1]]
+        at = np.searchsorted(row, item[p])
+        out[p] = at < len(row) and row[at] == item[p]
+    return out
+
+
 def list_items(context: Context, k: int) -> Ragged:
     """User -> the first k items of the list, sorted."""
     lists = context.lists[:, :k]
@@ -38,6 +48,8 @@ def list_items(context: Context, k: int) -> Ragged:
 def cutoffs(context: Context, k: int) -> NDArray[np.float64]:
     """f(u, Q_u[K]) of every user, of the last item where fewer are left; -inf where none is."""
     lists = context.lists[:, :k]
+    if context.above is not None:
+        return np.zeros(len(lists))  # nobody asks: see `rationality`
     n = (lists >= 0).sum(axis=1)
     user = np.flatnonzero(n > 0).astype(np.int32)
     out = np.full(len(lists), -np.inf)
@@ -49,6 +61,8 @@ def rationality(
     user: Rows, item: Rows, context: Context, cutoff: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
     """Whether the item is scored no higher than the last of the user's list."""
+    if context.above is not None:
+        return ~_among(user, item, context.above.indptr, context.above.indices)
     return np.asarray(pair_scores(user, item, context.user, context.item) <= cutoff[user])
 
 
@@ -62,24 +76,19 @@ def similarity(item: Rows, other: Rows, vectors: Vectors) -> NDArray[np.float64]
 
 def step_rewards(
     user: Rows,
-    start: Rows,
     here: Rows,
     there: Rows,
     vectors: Vectors,
     context: Context,
     cutoff: NDArray[np.float64],
     config: AgentConfig,
-    flip: Flip | None = None,
 ) -> NDArray[np.float64]:
-    """(B,) reward of going from `here` to `there` on a walk from `start`."""
+    """(B,) reward of going from `here` to `there`."""
     out = np.zeros(len(user))
     if config.reward != "similarity":
         out += rationality(user, there, context, cutoff)
     if config.reward != "rationality":
         out += similarity(here, there, vectors)
-    if config.reward == "verified" and flip is not None:
-        n = flip(context, user, start, there)
-        out += np.where(n > 0, 1.0 - config.price * n, 0.0)
     return out
 
 
@@ -89,7 +98,6 @@ def rewards(
     context: Context,
     cutoff: NDArray[np.float64],
     config: AgentConfig,
-    flip: Flip | None = None,
 ) -> NDArray[np.float64]:
     """(T, B) reward of every step; 0 where the walk had ended. `vectors` are those of the items."""
     out = np.zeros(walks.log_p.shape)
@@ -97,14 +105,12 @@ def rewards(
         on = np.flatnonzero(walks.moved[t])
         out[t, on] = step_rewards(
             walks.user[on],
-            walks.item[0, on],
             walks.item[t, on],
             walks.item[t + 1, on],
             vectors,
             context,
             cutoff,
             config,
-            flip,
         )
     return out
 

@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from cerec import __version__
 from cerec.cli.console import err
 from cerec.errors import CerecError, ConfigError
-from cerec.interrupts import of_interrupt
+from cerec.interrupts import leaving_at_once, of_interrupt
 from cerec.threads import set_threads
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer may carry its own click
@@ -87,7 +87,8 @@ class Commands(TyperGroup):
         home, short = COMMANDS.get(cmd_name, ("", ""))
         if self._listing:
             return TyperCommand(cmd_name, help=short)
-        found = _own(home) if home else _of_package(cmd_name)
+        with leaving_at_once():
+            found = _own(home) if home else _of_package(cmd_name)
         return found and _usual(_made(cmd_name, found))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

@@ -52,10 +52,10 @@ def remark(text: str) -> None:
 
 def tell_first_use(*, explaining: bool = False) -> None:
     """Say so where kernels will be compiled and kept first, as on a machine's first long work."""
-    from cerec.explain.search import minima
-    from cerec.recommend.kernels import pair_gradients
-
-    kernel = minima if explaining else pair_gradients
+    if explaining:
+        from cerec.explain.search import minima as kernel
+    else:
+        from cerec.recommend.kernels import pair_gradients as kernel
     kept = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}-*.nbi"
     if not any(Path(kernel.stats.cache_path).glob(kept)):
         say_compiling()

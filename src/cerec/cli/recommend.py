@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import polars as pl
 import typer
 from rich.table import Table
@@ -64,7 +63,6 @@ def recommend(
         return
     if new_item:
         item = run.new_item(map(pair_given, new_item))
-        _warn_of_few(run, len(item.attributes))
         _show_users(run, item.users(k) if user is None else [item.place(user)], json=json)
         return
     listed = run.recommend_for(_ids(run, items), k) if items else run.recommend(user, k)
@@ -113,22 +111,10 @@ def _show_users(run: Run, placed: list[Placed], *, json: bool) -> None:
     for line in placed:
         table.add_row(str(line.rank), line.user, line.name, f"{line.score:.4f}")
     out.print(table)
-    if run.scorer.fidelity is not None:
+    if run.kept.fidelity is not None:
         remark(
             "what attributes do was fitted to this recommender: they tell "
-            f"{max(run.scorer.fidelity, 0.0):.0%} of the scores of items left out of the fit"
-        )
-
-
-def _warn_of_few(run: Run, given: int) -> None:
-    """The mean of one value is farther out than that of many, so a new item that has one stands
-    higher, or lower, than it will once more is known.
-    """
-    usual = int(np.median(run.facts.of_item.counts))
-    if run.scorer.pooling == "mean" and 2 * given < usual:
-        remark(
-            f"items of this data have {usual} attributes, this one {given}: with so few it is "
-            "placed too boldly; give all that are known"
+            f"{max(run.kept.fidelity, 0.0):.0%} of the scores of items left out of the fit"
         )
 
 

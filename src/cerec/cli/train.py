@@ -20,6 +20,9 @@ from cerec.settings.models import installed
 from cerec.settings.parsing import parse
 from cerec.settings.recommender import MODELS
 from cerec.settings.run import (
+    COTRAINED,
+    LINEAR,
+    OURS,
     PRESETS,
     RunConfig,
     apply_sets,
@@ -44,15 +47,18 @@ def read_config(
     given = read_settings(path) if path else {}
     table = merged(to_table(below) if below else {}, named_start, given)
     if model is not None and model not in MODELS:
-        others = installed()
+        others = (*OURS, *installed())
         if model not in others:
             hint = near_matches(model, (*MODELS, *others), most=1) or (*MODELS, *others)
             raise ConfigError(f"unknown --model {model!r}; did you mean {' or '.join(hint)}?")
         table["model"] = {"name": model} | table.get("model", {})
     elif model is not None:
+        table["model"] = {"name": COTRAINED} | table.get("model", {})
         table["recommender"] = {**table.get("recommender", {}), "model": model}
     table = apply_sets(table, sets)
-    if "model" in table and model not in (None, table["model"].get("name")):
+    if "model" in table:
+        table["model"] = {"name": LINEAR, **table["model"]}
+    if "model" in table and model not in (None, *MODELS, table["model"]["name"]):
         raise ConfigError(f"--model {model} and the table [model] name two models")
     if model in MODELS and (set_to := table["recommender"]["model"]) != model:
         raise ConfigError(f"--model {model} and --set recommender.model={set_to} name two models")
@@ -78,7 +84,7 @@ def train(
     config: Annotated[Path | None, typer.Option(help="Settings, a TOML file.")] = None,
     model: Annotated[
         str | None,
-        typer.Option(help=f"One of: {', '.join((*MODELS, *installed()))}."),
+        typer.Option(help=f"One of: {', '.join((*OURS, *MODELS, *installed()))}."),
     ] = None,
     start: Annotated[
         str | None,
@@ -90,21 +96,28 @@ def train(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Same seed, same numbers; 0 if not given.")
     ] = None,
+    holdout: Annotated[
+        bool, typer.Option("--holdout", help="Keep the measured model; do not fit on all data.")
+    ] = False,
+    agent: Annotated[
+        bool, typer.Option("--agent", help="Also train CERec's agent on the default recommender.")
+    ] = False,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on after a kill, with the settings it was begun with."),
+        typer.Option("--resume", help="Continue after a kill, with the settings of its start."),
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Begin anew, whatever run or beginning is there.")
+        bool, typer.Option("--force", help="Start over, whatever run the folder holds.")
     ] = False,
     format: Annotated[str | None, typer.Option(help="kgat, recbole or tables.")] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="Reader option name=value, e.g. bins=price:5.")
     ] = None,
 ) -> None:
-    """Train a recommender and the agent that explains it.
+    """Train a recommender: the readable default, or the paper's system.
 
-    Example: cerec train demo --out runs/demo --set train.epochs=50
+    Examples: cerec train demo --out runs/demo
+    cerec train demo --out runs/paper --preset paper
     """
     from cerec.checkpoint import find_checkpoint
     from cerec.data.load import load, parse_options
@@ -114,7 +127,8 @@ def train(
         raise ConfigError("--resume goes on, --force begins anew; give one of the two")
     begun = begun_with(out_folder) if resume else None
     below = begun[0] if begun else None
-    settings = read_config(config, sets or [], model=model, start=start, below=below)
+    asked = [f"model.{name}=true" for name, on in (("holdout", holdout), ("agent", agent)) if on]
+    settings = read_config(config, (sets or []) + asked, model=model, start=start, below=below)
     if begun and seed is None:
         seed = begun[1]
     dataset = load(data, format=format, **parse_options(option or []))
@@ -195,6 +209,9 @@ def tell(run: Run, folder: Path, done: str) -> None:
         show_metrics(run)
     else:
         remark("nothing is held out of this data, so nothing says how good the lists are")
+    if "chosen" in run.meta:
+        tell_chosen(run)
+        return
     metric = run.config.train.metric
     looks = [row[metric] for row in run.history if metric in row]
     if not run.meta["finished"]:
@@ -207,6 +224,20 @@ def tell(run: Run, folder: Path, done: str) -> None:
     elif best == run.config.train.epochs and len(looks) > 1 and looks[-1] > looks[-2]:
         more = f"--set train.epochs={2 * best} --force"
         remark(f"{metric} of validation still rose; more epochs may help: {more}")
+
+
+def tell_chosen(run: Run) -> None:
+    """What validation chose for the default recommender, in two lines."""
+    chosen = run.meta["chosen"]
+    heavy = sorted(chosen["relations"].items(), key=lambda pair: -pair[1])[:3]
+    names = [run.data.relations.name(run.data.relations.row(r)) for r, w in heavy if w > 0]
+    says = (
+        f"relations that say most: {', '.join(names)}" if names else "attributes say nothing here"
+    )
+    factors = "with factors" if chosen["factors"] else "without factors"
+    remark(f"chosen by {chosen['looks']} looks at validation: {factors}; {says}")
+    if run.meta["refitted"]:
+        remark("the figures are of the model before it was fitted once more, on all interactions")
 
 
 def begun_with(folder: Path) -> tuple[RunConfig, int] | None:

@@ -24,7 +24,6 @@ an epoch, for all pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,11 +55,9 @@ class Context:
     -1 where there are fewer. K is the largest `list_length` asked for; 0 when nobody asks."""
     value: Vectors | None = None
     """(V, d) vectors of the values of `facts`, for models that learn them; a view."""
-
-
-Flip = Callable[[Context, Rows, Rows, Rows], NDArray[np.integer]]
-"""(context, user, item, other) -> fewest changes of `item` toward `other` that take it out of the
-user's list; 0 where none do. All arrays are (B,)."""
+    above: Ragged | None = None
+    """User -> items scored above the last of the list, for models whose scores are no products of
+    `user` and `item`."""
 
 
 class NegativeSampler(Protocol):

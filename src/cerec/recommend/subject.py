@@ -49,6 +49,11 @@ class Subject:
     """How well fitted effects tell the scores of items they have not seen (R^2)."""
 
     @property
+    def n_items(self) -> int:
+        """Items that can be scored."""
+        return len(self.of_item)
+
+    @property
     def relation(self) -> NDArray[np.int32]:
         """(V,) relation row of each value; never falling."""
         return self.facts.relation[self.vocabulary]

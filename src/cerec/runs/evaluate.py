@@ -5,25 +5,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
-from cerec.errors import ConfigError
+from cerec.errors import ConfigError, RunError
 from cerec.metrics import PerUser, mean, per_user
 from cerec.recommend.context import lists_of
+from cerec.recommend.rank import lists
 from cerec.recommend.scorer import Scorer
+from cerec.recommend.subject import Subject
 from cerec.runs.run import Run
 
 REPORTED = ("recall", "ndcg", "hr", "precision", "mrr", "map")
+Lists = NDArray[np.int32]
+
+
+def subject_lists(subject: Subject, known: Ragged, k: int) -> Lists:
+    """(U, k) the first k items of every user outside `known`, best first; -1 where fewer are."""
+    out = np.full((len(known), k), -1, np.int32)
+    for users in subject.blocks():
+        mine = known.take(users)
+        out[users] = lists(subject.scores(users), mine.indptr, mine.indices, k)
+    return out
 
 
 def figures(
-    scorer: Scorer, known: Ragged, held_out: Ragged, ks: Sequence[int], metrics: Sequence[str]
+    made: Scorer | Subject,
+    known: Ragged,
+    held_out: Ragged,
+    ks: Sequence[int],
+    metrics: Sequence[str],
 ) -> PerUser:
     """Metrics per user on a held-out part; no list is longer than the catalogue."""
-    cut = {k: min(k, scorer.n_items) for k in ks}
-    rows = lists_of(scorer, known, max(cut.values()))
-    found = per_user(rows, held_out, sorted(set(cut.values())), metrics)
+    n_items = made.n_items
+    cut = {k: min(k, n_items) for k in ks}
+    make = subject_lists if isinstance(made, Subject) else lists_of
+    found = per_user(
+        make(made, known, max(cut.values())),  # type: ignore[arg-type, operator]
+        held_out,
+        sorted(set(cut.values())),
+        metrics,
+    )
     # of all metrics, precision alone counts the places that stay empty
     return {
         f"{name}@{k}": found[f"{name}@{n}"] * (n / k if name == "precision" else 1)
@@ -47,17 +70,23 @@ def evaluate_run(
         raise ConfigError(f"ks must be a list of list lengths, such as [10, 20], got {ks!r}")
     if not all(isinstance(k, int | np.integer) and k >= 1 for k in ks):
         raise ConfigError(f"list lengths must be whole numbers of at least 1, got {ks!r}")
+    if run.meta.get("refitted"):
+        raise RunError(
+            "this run was fitted once more on all interactions, held-out ones included, so it "
+            "cannot be measured on them; its figures from before are in run.metrics, and "
+            "cerec train --holdout keeps the measured recommender"
+        )
     held_out = run.split.valid if part == "valid" else run.split.test
-    return figures(run.scorer, known, held_out, ks, metrics)
+    return figures(run.subject, known, held_out, ks, metrics)
 
 
 def final_figures(
-    scorer: Scorer, parts: Split, k: int = 20, *, test: bool = True
+    made: Scorer | Subject, parts: Split, k: int = 20, *, test: bool = True
 ) -> dict[str, dict[str, float]]:
     """Validation and test figures of a finished recommender; a part without items is left out."""
     out = {}
     for part, held_out in (("valid", parts.valid), ("test", parts.test)):
         if held_out.size and (test or part == "valid"):
-            values = figures(scorer, parts.known_before(part), held_out, [k], REPORTED)
+            values = figures(made, parts.known_before(part), held_out, [k], REPORTED)
             out[part] = {**mean(values), "users": int((held_out.counts > 0).sum())}
     return out

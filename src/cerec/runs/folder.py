@@ -2,7 +2,7 @@
 
 config.toml        the settings
 run.json           versions, seed, data fingerprint, metrics, timings
-model.safetensors  scores and effects, the agent's vectors
+model.safetensors  the recommender, what users know, the agent's vectors
 split.safetensors  train, validation and test parts
 graph.safetensors, data.json, users/items/entities/relations.parquet   the data
 history.csv        one line per epoch
@@ -20,11 +20,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from cerec import __version__
+from cerec.data.dataset import Dataset
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.errors import RunError
-from cerec.files import read_arrays, read_json, write_arrays
-from cerec.recommend.scorer import Scorer
+from cerec.files import read_arrays, read_json
 
 FORMAT = 1
 FILES = (
@@ -34,7 +34,6 @@ FILES = (
 )
 """What a run writes into its folder."""
 _PARTS = ("train", "valid", "test")
-_SCORER = ("user", "item", "effect", "effect_user", "matrix")
 
 
 def versions() -> dict[str, str]:
@@ -66,36 +65,6 @@ def read_split(path: Path, n_users: int, n_items: int) -> Split:
     return Split(*parts)
 
 
-def scorer_arrays(scorer: Scorer) -> dict[str, NDArray[Any]]:
-    """The arrays of a scorer, each once."""
-    arrays = {name: getattr(scorer, name) for name in _SCORER}
-    if scorer.effect_user is scorer.user:
-        del arrays["effect_user"]
-    return {f"scorer.{name}": a for name, a in arrays.items() if a is not None}
-
-
-def scorer_from(
-    arrays: Mapping[str, NDArray[Any]],
-    facts: Mapping[str, Any],
-    path: Path,
-    n_users: int,
-    n_items: int,
-) -> Scorer:
-    """The scorer written from `scorer_arrays`, for that many users and items."""
-    found: dict[str, Any] = {name: arrays.get(f"scorer.{name}") for name in _SCORER}
-    if found["user"] is None or found["item"] is None or found["effect"] is None:
-        raise RunError(f"{path / 'model.safetensors'}: holds no scorer; the run folder is damaged")
-    if found["effect_user"] is None:
-        found["effect_user"] = found["user"]
-    scorer = Scorer(pooling=facts["pooling"], fidelity=facts["fidelity"], **found)
-    if (scorer.n_users, scorer.n_items) != (n_users, n_items):
-        raise RunError(
-            f"{path / 'model.safetensors'}: scores {scorer.n_users} users and {scorer.n_items} "
-            f"items, the data has {n_users} and {n_items}; the run folder is damaged"
-        )
-    return scorer
-
-
 def read_facts(folder: Path) -> dict[str, Any]:
     """`run.json`, checked: a clear line when the folder is not a finished run."""
     if folder.is_file():
@@ -115,12 +84,22 @@ def read_facts(folder: Path) -> dict[str, Any]:
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         raise RunError(f"{folder / 'run.json'}: not format {FORMAT}; train again with this version")
     tables = all(
-        isinstance(facts.get(name), dict) for name in ("scorer", "metrics", "meta", "data")
+        isinstance(facts.get(name), dict) for name in ("recommender", "metrics", "meta", "data")
     )
-    sound = tables and facts["scorer"].get("pooling") in ("mean", "sum")
-    if not sound or "fidelity" not in facts["scorer"] or not isinstance(facts.get("seed"), int):
+    sound = tables and facts["recommender"].get("kind") in ("linear", "factors", "scores")
+    if not sound or not isinstance(facts.get("seed"), int):
         raise RunError(f"{folder / 'run.json'}: damaged; restore a copy or train again")
     return facts
+
+
+def refuse_other_data(folder: Path, facts: Mapping[str, Any], data: Dataset) -> None:
+    """Refuse data in a run folder that are not those of its `run.json`."""
+    if facts["data"].get("fingerprint") != data.fingerprint:
+        raise RunError(
+            f"{folder}: its data are not those that run.json was written for (fingerprint "
+            f"{data.fingerprint[:8]}, expected {str(facts['data'].get('fingerprint'))[:8]}); "
+            "restore a copy of the folder, or train again"
+        )
 
 
 def kept_beside(folder: Path, begun: object) -> list[str]:
@@ -136,16 +115,11 @@ def kept_beside(folder: Path, begun: object) -> list[str]:
     return sorted(other.name for other in folder.iterdir() if other.name not in gone)
 
 
-__all__ = [
-    "FILES",
-    "FORMAT",
-    "kept_beside",
-    "read_arrays",
-    "read_facts",
-    "read_split",
-    "scorer_arrays",
-    "scorer_from",
-    "split_arrays",
-    "versions",
-    "write_arrays",
-]
+def refuse_target(path: Path) -> None:
+    """Refuse to save a run where it would harm what is there."""
+    if path.exists() and not path.is_dir():
+        raise RunError(f"{path}: is a file; save to a folder")
+    if Path.cwd().is_relative_to(path.resolve()):
+        raise RunError(f"{path}: is the folder you stand in; save from outside of it")
+    if path.is_dir() and any(path.iterdir()) and not (path / "run.json").exists():
+        raise RunError(f"{path}: holds other files; save to a new folder, or to that of a run")

@@ -18,12 +18,13 @@ from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import RunError
-from cerec.recommend.canonical import FactorScores, vocabulary_of
+from cerec.recommend.canonical import SUPPORT, FactorScores, canonical, vocabulary_of
+from cerec.recommend.fitted import FittedScores, fitted
 from cerec.recommend.linear.model import Linear, LinearArrays
+from cerec.recommend.scorer import Scorer
 from cerec.recommend.subject import Source, Subject
 
 KINDS = ("linear", "factors", "scores")
-_FACTORS = ("user", "item", "value")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,29 +45,39 @@ class Kept:
         """What is explained; `known` are the items never listed."""
         if self.kind == "linear":
             return linear_subject(self.arrays, data, facts, known)
-        vocabulary, of_item = vocabulary_of(facts)
+        vocabulary, of_item = vocabulary_of(facts, SUPPORT)
         a = self.arrays
         source: Source = "canonical" if self.kind == "factors" else "fitted"
-        model: Any = FactorScores(a["user"], a["item"], a["value"])
-        if self.kind == "scores":
-            model = TableScores(a["matrix"], model)
+        model: FactorScores | FittedScores
+        if self.kind == "factors":
+            model = FactorScores(a["user"], a["item"], a["value"])
+        else:
+            matrix = a["matrix"]
+            model = FittedScores(lambda users: matrix[users], a["basis"], a["value"])
         if len(vocabulary) == 0:
             source = "none"
         scale = np.ones(len(of_item))
         return Subject(facts, known, vocabulary, of_item, scale, source, model, self.fidelity)
 
 
-class TableScores:
-    """Scores of a table, effects of factors fitted to it."""
+def kept_of(scorer: Scorer, facts: Facts) -> Kept:
+    """A trained factor model or table of scores, with effects fitted to it."""
+    if scorer.matrix is None:
+        return kept_factors(scorer.user, scorer.item, facts)
+    return kept_scores(scorer.matrix, facts)
 
-    def __init__(self, matrix: NDArray[Any], fitted: FactorScores) -> None:
-        self.matrix, self.fitted = matrix, fitted
 
-    def both(
-        self, users: NDArray[np.integer]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(n, I) scores and (n, V) effects of user rows."""
-        return self.matrix[users].astype(np.float64), self.fitted.both(users)[1]
+def kept_factors(user: NDArray[Any], item: NDArray[Any], facts: Facts) -> Kept:
+    """A factor model with canonical effects."""
+    found = canonical(user, item, facts)
+    return Kept("factors", {"user": user, "item": item, "value": found.value}, found.fidelity)
+
+
+def kept_scores(matrix: NDArray[Any], facts: Facts) -> Kept:
+    """A table of scores with effects fitted to it."""
+    found = fitted(matrix, facts)
+    arrays = {"matrix": matrix, "basis": found.basis, "value": found.value}
+    return Kept("scores", arrays, found.fidelity)
 
 
 def linear_subject(
@@ -87,10 +98,10 @@ def kept_from(kind: str, arrays: Mapping[str, NDArray[Any]], fidelity: Any, path
     """What `Kept.arrays` became on disk, checked for the arrays it must have."""
     needed = {
         "linear": tuple(f.name for f in fields(LinearArrays)),
-        "factors": _FACTORS,
-        "scores": (*_FACTORS, "matrix"),
+        "factors": ("user", "item", "value"),
+        "scores": ("matrix", "basis", "value"),
     }[kind]
-    mine = {name.removeprefix("model."): a for name, a in arrays.items() if name != "agent.vectors"}
+    mine = {n.removeprefix("model."): a for n, a in arrays.items() if n.startswith("model.")}
     missing = [name for name in needed if name not in mine]
     if missing:
         raise RunError(f"{path}: holds no {missing[0]!r}; the run folder is damaged")

@@ -8,11 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cerec.errors import RunError
-
-try:
-    import fcntl
-except ImportError:  # Windows has none
-    fcntl = None  # type: ignore[assignment]
+from cerec.files import locked
 
 
 @contextmanager
@@ -24,20 +20,15 @@ def held(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"{folder}: cannot be made: {error.strerror}") from None
-    if fcntl is None:
+    if os.name == "nt":  # Windows opens no folders
         yield
         return
     opened = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(opened)
-        raise RunError(
-            f"{folder}: another training is at work in it; wait for it, or choose another --out"
-        ) from None
-    except OSError:
-        pass  # a file system without locks
-    try:
+        if not locked(opened):
+            raise RunError(
+                f"{folder}: another training is at work in it; wait for it, or choose another --out"
+            )
         yield
     finally:
         os.close(opened)

@@ -66,9 +66,7 @@ class NewItem:
         score, rank = zip(*found, strict=True)
         return np.concatenate(score), np.concatenate(rank)
 
-    def _score(
-        self, users: NDArray[np.integer]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def _score(self, users: NDArray[np.integer]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         scores, score = self._subject.of_values(users, self._values)
         known = self._subject.known.take(users)
         scores[known.row_of(), known.indices] = np.nan

@@ -7,7 +7,7 @@ from dataclasses import replace
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.recommend.base import NegativeSampler
-from cerec.recommend.swaps import can_swap
+from cerec.recommend.in_force import imaginable, signals_in_force
 from cerec.settings.models import find
 from cerec.settings.run import RunConfig
 from cerec.settings.train import SignalConfig
@@ -39,26 +39,10 @@ def idle(
 
 
 def in_force(config: RunConfig, facts: Facts) -> SignalConfig:
-    """The signals a training learns from: those asked for, without counterfactuals that do nothing.
-
-    So a training whose counterfactuals do nothing is that without any.
-    """
+    """The signals a training learns from: none but its own where a compared system is trained."""
     if config.system:
         return SignalConfig(counterfactuals="none")
-    imagined = config.signals.counterfactuals == "imagined"
-    if config.recommender.model == "climf-original" or (
-        imagined and not _imaginable(config, facts)
-    ):
-        return replace(config.signals, counterfactuals="none")
-    return config.signals
-
-
-def _imaginable(config: RunConfig, facts: Facts) -> bool:
-    """Whether imagined items do anything: vectors hold values, and walks find some to exchange."""
-    if config.recommender.vectors == "id" or facts.n_values == 0:
-        return False
-    random = config.signals.chooser == "random"
-    return can_swap(facts, config.signals.swap_steps if random else config.agent.depth)
+    return signals_in_force(config.signals, config.recommender, config.agent, facts)
 
 
 def _of_split(config: RunConfig, data: Dataset) -> list[str]:
@@ -111,7 +95,9 @@ def _of_facts(config: RunConfig, facts: Facts) -> list[str]:
             'with recommender.vectors = "id" an item has no values to imagine otherwise; '
             'signals.counterfactuals = "imagined" has no effect'
         ]
-    if kind == "imagined" and not _imaginable(config, facts):
+    if kind == "imagined" and not imaginable(
+        config.signals, config.recommender, config.agent, facts
+    ):
         return [
             "no walk leads to an item with another value of the same relation (one attribute "
             'column with one value per item?); signals.counterfactuals = "imagined" has no effect'
@@ -145,7 +131,6 @@ def _of_options(config: RunConfig) -> list[str]:
         ("signals", "dns_candidates", config.signals.negatives == "dns", "dns negatives"),
         ("recommender", "swap_weight", imagined, "imagined items"),
         ("recommender", "swap_known", imagined, "imagined items"),
-        ("agent", "price", config.agent.reward == "verified", 'agent.reward = "verified"'),
         (
             "recommender",
             "layers",

@@ -19,7 +19,7 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.data.store import read_dataset, write_dataset
-from cerec.errors import ConfigError, QuestionError, RunError
+from cerec.errors import ConfigError, QuestionError, RunError, positive
 from cerec.explain.lookup import pair_of, value_rows
 from cerec.files import copy_of, read_arrays, replacing, write_arrays, write_json
 from cerec.history import read_history, write_history
@@ -31,6 +31,7 @@ from cerec.runs.folder import (
     read_facts,
     read_split,
     refuse_other_data,
+    refuse_target,
     split_arrays,
     versions,
 )
@@ -165,7 +166,7 @@ class Run:
 
     def _lists(self, k: int) -> Iterator[tuple[Rows, NDArray[np.float64], NDArray[np.int32]]]:
         """Blocks of users with their scores and lists."""
-        k = min(_positive(k), max(len(self.data.items), 1))
+        k = min(positive(k), max(len(self.data.items), 1))
         for users in self.subject.blocks():
             scores = self.subject.scores(users)
             known = self.known.take(users)
@@ -174,7 +175,7 @@ class Run:
     def _ranked(
         self, scores: NDArray[np.float64], known: NDArray[np.int32], k: int
     ) -> list[Recommendation]:
-        k = min(_positive(k), max(scores.shape[1], 1))
+        k = min(positive(k), max(scores.shape[1], 1))
         rows = lists(scores, np.array([0, len(known)]), known, k)[0]
         return self._listed(rows[rows >= 0], scores[0])
 
@@ -237,12 +238,7 @@ class Run:
         training that made this run. A folder with that of another is refused.
         """
         path = Path(folder)
-        if path.exists() and not path.is_dir():
-            raise RunError(f"{path}: is a file; save to a folder")
-        if Path.cwd().is_relative_to(path.resolve()):
-            raise RunError(f"{path}: is the folder you stand in; save from outside of it")
-        if path.is_dir() and any(path.iterdir()) and not (path / "run.json").exists():
-            raise RunError(f"{path}: holds other files; save to a new folder, or to that of a run")
+        refuse_target(path)
         with held(path) if path.is_dir() else nullcontext():
             kept = kept_beside(path, self.meta.get("begun"))
             if "checkpoint" not in kept and find_checkpoint(path / "checkpoint"):
@@ -288,6 +284,7 @@ def open_run(folder: str | Path) -> Run:
     if not (path / "config.toml").exists():
         raise RunError(f"{path / 'config.toml'}: no such file; the run folder is damaged")
     data = read_dataset(path)
+    refuse_other_data(path, facts, data)
     return Run(
         data,
         read_split(path / "split.safetensors", len(data.users), len(data.items)),
@@ -305,9 +302,3 @@ def open_run(folder: str | Path) -> Run:
 def open_explainer(folder: Path) -> Explainer:
     """The explainer of the run in a folder, for processes that share a large batch."""
     return open_run(folder).explainer
-
-
-def _positive(k: object) -> int:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ConfigError(f"k must be a whole number of at least 1, got {k!r}")
-    return int(k)

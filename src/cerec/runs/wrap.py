@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split, split
 from cerec.errors import ConfigError
-from cerec.recommend.adapters import (
-    Factors,
-    Score,
-    scorer_from_factors,
-    scorer_from_model,
-    scorer_from_scores,
-)
-from cerec.recommend.base import Context
-from cerec.recommend.context import lists_of
-from cerec.recommend.scorer import Scorer
-from cerec.rng import generator
+from cerec.recommend.adapters import Factors, Score, factors_of, factors_of_model, scores_of
+from cerec.runs.agents import learn_agent
 from cerec.runs.evaluate import final_figures
+from cerec.runs.kept import Kept, kept_factors, kept_scores
 from cerec.runs.run import Run
 from cerec.runs.train import checked
 from cerec.settings.data import SplitConfig
@@ -70,62 +57,41 @@ def explainer(
             raise ConfigError(f"{name} must be a function, got {given!r:.60}")
     with training_threads(learning=config.train.agent_epochs > 0):
         parts, facts = _parts(data), Facts.build(data)
-        scorer = _scorer(data, facts, user_factors, item_factors, model, score, seed)
-        vectors, history = _learned(data, parts, facts, scorer, config, seed)
+        kept = _kept(data, facts, user_factors, item_factors, model, score)
+        subject = kept.subject(data, facts, parts.train)
+        vectors, history = learn_agent(data, subject, config, seed=seed)
         return Run(
             data,
             parts,
-            scorer,
+            kept,
             config=config,
             seed=seed,
             vectors=vectors,
-            metrics=final_figures(scorer, parts),
+            metrics=final_figures(subject, parts),
             history=history,
-            meta={"made": "elsewhere", "fidelity": scorer.fidelity},
+            meta={"made": "elsewhere"},
             rescore=rescore,
         )
 
 
-def _learned(
-    data: Dataset, parts: Split, facts: Facts, scorer: Scorer, config: RunConfig, seed: int
-) -> tuple[NDArray[np.float32] | None, list[dict[str, Any]]]:
-    """Node vectors and history of an agent that learned on the scores; None where it cannot."""
-    if not facts.n_values or not config.train.agent_epochs:
-        return None, []
-    from cerec.agent.agent import WalkAgent
-
-    graph = Ckg.build(data, parts.train)
-    agent = WalkAgent(config.agent, config.encoder, graph, facts, seed=seed)
-    lists = lists_of(scorer, parts.train, config.agent.list_length)
-    context = Context(parts.train, facts, scorer.user, scorer.item, lists, scorer.effect)
-    history = []
-    user, item = parts.train.row_of(), parts.train.indices
-    for epoch in range(config.train.agent_epochs):
-        rng = generator(seed, f"training/agent/{epoch}")
-        figures = agent.learn(user, item, context, rng=rng)
-        history.append({"phase": "agent", "epoch": epoch + 1, **figures})
-    return agent.vectors(), history
-
-
-def _scorer(
+def _kept(
     data: Dataset,
     facts: Facts,
     user_factors: Factors | None,
     item_factors: Factors | None,
     model: object,
     score: Score | None,
-    seed: int,
-) -> Scorer:
+) -> Kept:
     given = [user_factors is not None or item_factors is not None, model is not None]
     if sum([*given, score is not None]) != 1:
         raise ConfigError("give user_factors= and item_factors=, or model=, or score=")
     if score is not None:
-        return scorer_from_scores(data, facts, score, seed=seed)
+        return kept_scores(scores_of(data, score), facts)
     if model is not None:
-        return scorer_from_model(data, facts, model, seed=seed)
+        return kept_factors(*factors_of_model(data, model), facts)
     if user_factors is None or item_factors is None:
         raise ConfigError("user_factors= and item_factors= go together")
-    return scorer_from_factors(data, facts, user_factors, item_factors, seed=seed)
+    return kept_factors(*factors_of(data, user_factors, item_factors), facts)
 
 
 def _parts(data: Dataset) -> Split:

@@ -23,6 +23,7 @@ _WORDS = {
     413: "The body is too large",
     422: "A field is missing or out of range; `errors` names it",
     429: "Too many requests wait already",
+    431: "The request has too many headers",
     503: "No answer within the time limit",
 }
 PROBLEMS: dict[int | str, dict[str, Any]] = {

@@ -54,7 +54,7 @@ def create_app(
     _add_page(app, load_files())
     _add_watching(app, gate, metrics)
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
-    app.add_middleware(Guard, who=access, body=limits.body)
+    app.add_middleware(Guard, who=access, body=limits.body, headers=limits.headers)
     if access.origins:
         app.add_middleware(
             CORSMiddleware,

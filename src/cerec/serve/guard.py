@@ -61,8 +61,8 @@ class Access:
 class Guard:
     """Refuses what must not reach the app."""
 
-    def __init__(self, app: ASGIApp, who: Access, body: int) -> None:
-        self._app, self._who, self._body = app, who, body
+    def __init__(self, app: ASGIApp, who: Access, body: int, headers: int) -> None:
+        self._app, self._who, self._body, self._headers = app, who, body, headers
         self._token = (who.token or "").encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -85,6 +85,8 @@ class Guard:
         await refusal(scope, receive, send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
+        if len(scope["headers"]) > self._headers:
+            return problem(431, f"a request may have {self._headers} headers")
         if self._who.loopback_only and not is_loopback(_hostname(headers.get("host", ""))):
             return problem(421, "this service answers to localhost only")
         path = scope["path"]

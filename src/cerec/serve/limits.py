@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from cerec.errors import ConfigError
+from cerec.threads import cores
 
 T = TypeVar("T")
-
-
-def _cores() -> int:
-    return max(1, len(os.sched_getaffinity(0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +20,10 @@ class Limits:
 
     body: int = 256 * 1024
     """Bytes of a request's body."""
+    head: int = 32 * 1024
+    """Bytes of a request's first line and headers, to within a read of 4 KiB."""
+    headers: int = 100
+    """Headers of a request."""
     k: int = 200
     """Length of a list."""
     results: int = 100
@@ -40,7 +40,7 @@ class Limits:
     """Seconds one explanation may search."""
     seconds: float = 10.0
     """Seconds until a request is answered with 503, waiting included."""
-    workers: int = field(default_factory=_cores)
+    workers: int = field(default_factory=cores)
     """Threads that answer."""
     waiting: int = 128
     """Requests that may wait for a thread; more are answered with 429."""

@@ -45,8 +45,9 @@ def run_facts(run: Run) -> dict[str, Any]:
                 strict=True,
             )
         ],
-        "fidelity": run.scorer.fidelity,
-        "pooling": run.scorer.pooling,
+        "recommender": run.kept.kind,
+        "effects": run.subject.source,
+        "fidelity": run.kept.fidelity,
         "metrics": clean(run.metrics),
         "settings": clean({**run.meta, "seed": run.seed, "config": asdict(run.config)}),
         "notes": list(data.notes),

@@ -23,6 +23,7 @@ _TITLES = {
     421: "Wrong host",
     422: "Invalid request",
     429: "Too many requests",
+    431: "Headers too large",
     500: "Internal error",
     503: "Not available",
 }

@@ -231,8 +231,9 @@ class RunFacts(BaseModel):
     name: str
     data: dict[str, int]
     relations: list[dict[str, Any]]
+    recommender: str
+    effects: str
     fidelity: float | None
-    pooling: str
     metrics: dict[str, Any]
     settings: dict[str, Any]
     notes: list[str]

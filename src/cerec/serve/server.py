@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib.util
 import logging
 import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cerec.errors import ConfigError
 from cerec.serve.guard import Access, is_loopback
 from cerec.serve.limits import Limits
 from cerec.serve.service import Service
+
+if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
 
 _STOP_SECONDS = 15
 _SWITCH_SECONDS = 5e-4  # how long a computing thread may keep the loop from answering others
@@ -62,6 +69,29 @@ def url_of(listener: socket.socket) -> str:
     return f"http://{shown}:{port}/"
 
 
+def http_config(app: FastAPI, limits: Limits) -> uvicorn.Config:
+    """How uvicorn reads requests and answers them, heads bounded whichever parser is there."""
+    import uvicorn
+
+    http: type[asyncio.Protocol] | str = "h11"
+    if importlib.util.find_spec("httptools") is not None:
+        from cerec.serve.protocol import bounded
+
+        http = bounded(limits)
+    return uvicorn.Config(
+        app,
+        http=http,
+        ws="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+        limit_concurrency=None,
+        h11_max_incomplete_event_size=limits.head,
+    )
+
+
 def serve(
     service: Service,
     listener: socket.socket,
@@ -75,21 +105,13 @@ def serve(
 
     from cerec.serve.app import create_app
 
+    limits = limits or Limits()
     who = Access(
         token=address.token, loopback_only=is_loopback(address.host), origins=address.origins
     )
     logging.getLogger("cerec.access").setLevel(logging.INFO)
     sys.setswitchinterval(_SWITCH_SECONDS)
-    config = uvicorn.Config(
-        create_app(service, limits=limits, access=who),
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=_STOP_SECONDS,
-        limit_concurrency=None,
-        h11_max_incomplete_event_size=32 * 1024,
-    )
+    config = http_config(create_app(service, limits=limits, access=who), limits)
     listener.listen(config.backlog)  # who comes between these lines waits and is not refused
     started(url_of(listener))
     with listener:

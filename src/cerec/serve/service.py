@@ -145,12 +145,10 @@ class Service:
     def _pulls(self, user: int, values: NDArray[np.int32]) -> list[float | None]:
         if len(values) == 0:
             return []
-        effect = self._run.scorer.effects(user, values)
-        if self._run.scorer.pooling == "sum":
-            return [float(e) for e in effect]
-        total, n = effect.sum(), len(values)
-        rest = (total - effect) / max(n - 1, 1)
-        return [float(p) for p in total / n - rest]
+        subject = self._run.subject
+        effect = subject.both(np.array([user]))[1][0]
+        place = {int(v): n for n, v in enumerate(subject.vocabulary)}
+        return [float(effect[place[v]]) if v in place else None for v in values.tolist()]
 
     def explanation(self, user: str, **question: Any) -> tuple[Page, float]:
         """`Run.explain` as a plain value, and the seconds it took beside it."""

@@ -14,7 +14,6 @@ _LEAST = {
     "updates": 1,
     "pairs": 1,
     "neighbours": 1,
-    "price": 0.0,
     "entropy": 0.0,
     "learning_rate": 0.0,
 }
@@ -30,12 +29,9 @@ class AgentConfig:
     """Discount of later rewards."""
     list_length: int = 20
     """Items K in a user's list Q_u, which the walk keeps off."""
-    reward: Literal["all", "rationality", "similarity", "verified"] = "all"
+    reward: Literal["all", "rationality", "similarity"] = "all"
     """`rationality`: 1 for an item scored no higher than the last of the list. `similarity`: the
-    cosine to the item before. `all`: both. `verified`: both, and 1 where changing the start toward
-    the item takes it out of the list, less `price` per change."""
-    price: float = 0.1
-    """What each change costs in the reward `verified`."""
+    cosine to the item before. `all`: both."""
     similarity: Literal["start", "encoder"] = "start"
     """Which vectors the cosine compares: those the encoder started with, a fixed yardstick, or
     those of the moment (the paper's letter), which the agent can move until it is pleased."""

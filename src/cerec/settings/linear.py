@@ -18,6 +18,12 @@ class LinearConfig:
     factors: Literal["auto", "none"] = "auto"
     """`auto`: factors where validation says that they earn their place."""
 
+    holdout: bool = False
+    """Keep the recommender that was measured. Otherwise it is fitted once more, with the settings
+    found, on all interactions."""
+    agent: bool = False
+    """Whether an agent learns to walk on it, too (`agent`, `encoder`, `train.agent_epochs`)."""
+
     def __post_init__(self) -> None:
         check_fields(self, "model")
         if not 0.0 <= self.dial < 1.0:

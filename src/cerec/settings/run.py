@@ -7,15 +7,19 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 from cerec.errors import ConfigError, near_matches
 from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.settings.data import FilterConfig, SplitConfig
+from cerec.settings.linear import LinearConfig
 from cerec.settings.models import check_model, resolve
 from cerec.settings.parsing import check, parse
 from cerec.settings.recommender import RecommenderConfig
 from cerec.settings.train import SignalConfig, TrainConfig
+
+LINEAR, COTRAINED = "linear", "cotrained"
+OURS = (LINEAR, COTRAINED)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,16 +33,20 @@ class RunConfig:
     encoder: EncoderConfig = dataclasses.field(default_factory=EncoderConfig)
     agent: AgentConfig = dataclasses.field(default_factory=AgentConfig)
     train: TrainConfig = dataclasses.field(default_factory=TrainConfig)
-    model: dict[str, Any] | None = None
-    """A model of another package to train in place of `recommender`: its `name` and settings."""
+    model: dict[str, Any] = dataclasses.field(default_factory=lambda: {"name": LINEAR})
+    """The recommender: `name` and its settings. `linear` (the default) has those of
+    `LinearConfig`; `cotrained` is the paper's system, with the tables `recommender`, `signals`,
+    `encoder`, `agent` and `train`; other packages offer more."""
 
     def __post_init__(self) -> None:
-        for name, hint in get_type_hints(type(self)).items():
-            kinds = tuple(get_origin(kind) or kind for kind in get_args(hint) or (hint,))
-            if not isinstance(getattr(self, name), kinds):
+        for name, kind in get_type_hints(type(self)).items():
+            kind = get_origin(kind) or kind
+            if not isinstance(getattr(self, name), kind):
                 raise ConfigError(
-                    f"{name} must be of {kinds[0].__name__}, got {getattr(self, name)!r:.60}"
+                    f"{name} must be of {kind.__name__}, got {getattr(self, name)!r:.60}"
                 )
+        if not isinstance(self.model.get("name"), str):
+            raise ConfigError("[model] needs a name, such as linear or cotrained")
 
     @staticmethod
     def of(
@@ -59,26 +67,42 @@ class RunConfig:
         return parse_merged(merged(start, given, on_top), path, names)
 
     @property
+    def linear(self) -> LinearConfig | None:
+        """The settings of the default recommender; None where another is trained."""
+        name, rest = self.model["name"], {k: v for k, v in self.model.items() if k != "name"}
+        return parse(LinearConfig, rest, "model") if name == LINEAR else None
+
+    @property
     def system(self) -> tuple[str, Any] | None:
-        """Name and settings of the model to train in place of `recommender`; None without one."""
-        return None if self.model is None else resolve(self.model)
+        """Name and settings of a model of another package; None where one of ours is trained."""
+        return None if self.model["name"] in OURS else resolve(self.model)
 
     def resolved(self) -> RunConfig:
         """The same with every setting of `model` written out; one that is not sound is refused."""
-        if (found := self.system) is None:
-            return self
-        return dataclasses.replace(self, model={"name": found[0], **to_table(found[1])})
+        if (settings := self.linear) is not None:
+            return dataclasses.replace(self, model={"name": LINEAR, **to_table(settings)})
+        if (found := self.system) is not None:
+            return dataclasses.replace(self, model={"name": found[0], **to_table(found[1])})
+        if strange := [key for key in self.model if key != "name"]:
+            raise ConfigError(
+                f"model.{strange[0]} is unknown: the settings of cotrained are in the tables "
+                "recommender, signals, encoder, agent and train"
+            )
+        return self
 
 
 PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "paper": {
+        "model": {"name": COTRAINED},
         "recommender": {"model": "climf"},
         "signals": {"negatives": "uniform", "counterfactuals": "literal", "chooser": "agent"},
     },
     "mixture": {
+        "model": {"name": COTRAINED},
         "signals": {"negatives": "dns", "counterfactuals": "mixture", "chooser": "agent"},
     },
     "imagined": {
+        "model": {"name": COTRAINED},
         "signals": {"negatives": "dns", "counterfactuals": "imagined", "chooser": "agent"},
     },
 }
@@ -130,7 +154,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     table = read_toml(path)
     try:
         check(RunConfig, table)
-        if "model" in table:
+        if "model" in table and table["model"].get("name", LINEAR) not in OURS:
             check_model(table["model"])
     except ConfigError as error:
         line = _line_of(_text(path), str(error))

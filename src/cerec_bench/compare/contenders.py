@@ -24,9 +24,11 @@ from cerec.history import Row
 from cerec.recommend import lines
 from cerec.recommend.base import Material, NegativeSampler, Recommender, Rows
 from cerec.recommend.context import lists_of
+from cerec.recommend.in_force import signals_in_force
 from cerec.recommend.lines import ItemItem
 from cerec.recommend.models import build
 from cerec.recommend.negatives import DNS, Uniform
+from cerec.recommend.newcomers import for_newcomers
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.topk import top_k_all
 from cerec.rng import generator
@@ -91,6 +93,8 @@ class Contender:
     """Dataclasses whose defaults hold where a trial sets nothing."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Settings that come before these defaults."""
+    recipe: int = 1
+    """Raised where the same settings are fitted in another way: older cells are then not taken."""
 
 
 def settings(kind: type, params: Mapping[str, Any], where: str) -> Any:
@@ -159,7 +163,9 @@ _PARTS = {
 
 
 def _cerec(title: str, fixed: Mapping[str, Any]) -> Contender:
-    """Co-training; settings are `part.name`, a bare name is one of the recommender's."""
+    """Co-training as `cerec train` does it; settings are `part.name`, a bare name is one of the
+    recommender's.
+    """
 
     def fit(task: Task) -> Fitted:
         tables: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
@@ -171,7 +177,7 @@ def _cerec(title: str, fixed: Mapping[str, Any]) -> Contender:
         made = {part: settings(kind, tables[part], title) for part, kind in _PARTS.items()}
         return _co_train(task, made)
 
-    return Contender(title, fit, configs=tuple(_PARTS.values()), fixed=fixed)
+    return Contender(title, fit, configs=tuple(_PARTS.values()), fixed=fixed, recipe=2)
 
 
 def _co_train(task: Task, made: Mapping[str, Any]) -> Fitted:
@@ -179,6 +185,9 @@ def _co_train(task: Task, made: Mapping[str, Any]) -> Fitted:
     model = build(made["recommender"], m.known, m.facts, seed=m.seed)
     agent = WalkAgent(made["agent"], made["encoder"], m.graph, m.facts, seed=m.seed)
     started = time.process_time()
+
+    def lists(scorer: Scorer) -> Lists:
+        return partial(_of_scorer, for_newcomers(scorer, m.known))
 
     def stop_in_time(row: Row) -> None:
         late = budget.seconds is not None and time.process_time() - started > budget.seconds
@@ -197,15 +206,15 @@ def _co_train(task: Task, made: Mapping[str, Any]) -> Fitted:
             metric="ndcg@20",
             agent_epochs=0,
         ),
-        signals=made["signals"],
+        signals=signals_in_force(made["signals"], made["recommender"], made["agent"], m.facts),
         seed=m.seed,
-        validate=lambda scorer: {"ndcg@20": task.validate(partial(_of_scorer, scorer))},
+        validate=lambda scorer: {"ndcg@20": task.validate(lists(scorer))},
         watchers=[stop_in_time],
     )
     finished = trainer.run()
     stopper = trainer.progress.stopper
     epochs = len(trainer.progress.history)
-    return Fitted(partial(top_lists, model), epochs, stopper.best_epoch, not finished)
+    return Fitted(lists(model.scorer()), epochs, stopper.best_epoch, not finished)
 
 
 CONTENDERS: Mapping[str, Contender] = {

@@ -163,6 +163,8 @@ class Grid:
         depends += [asdict(config()) for config in contender(name).configs]
         if fixed := dict(contender(name).fixed):
             depends.append(fixed)
+        if (recipe := contender(name).recipe) > 1:
+            depends.append({"recipe": recipe})
         text = json.dumps(depends, sort_keys=True)
         key = f"{name}-{kind}-{seed}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
         path = self.folder / "cells" / f"{key}.json"

@@ -34,7 +34,6 @@ from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
 from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec_bench.search.explainer import Explainer
-from cerec_bench.search.flips import flip_test
 from cerec_bench.search.proposer import NeighbourProposer, Proposer, unit_rows
 from cerec_bench.search.standing import Standing
 
@@ -171,8 +170,7 @@ class Context:
         if setup.epochs == 0 or facts.n_values == 0:
             return NeighbourProposer(facts, self.unit)
         started = time.perf_counter()
-        flip = flip_test(facts, setup.agent.list_length)
-        agent = WalkAgent(setup.agent, setup.encoder, self.graph, facts, seed=self.seed, flip=flip)
+        agent = WalkAgent(setup.agent, setup.encoder, self.graph, facts, seed=self.seed)
         s = self.scorer
         lists = lists_of(s, self.train, setup.agent.list_length)
         moment = Moment(self.train, facts, s.user, s.item, lists, s.effect)

@@ -27,8 +27,8 @@ from cerec.settings.agent import AgentConfig
 from cerec_bench.reproduce.explaining import explained
 from cerec_bench.reproduce.jobs import Job
 from cerec_bench.reproduce.plan import Table
+from cerec_bench.scorers import scorer_of
 from cerec_bench.search.explainer import Explainer
-from cerec_bench.search.flips import flip_test
 
 BEAM = 8
 
@@ -47,7 +47,7 @@ class Scene:
 
 def scene_of(run: Run, list_length: int) -> Scene:
     """The scene of a trained run."""
-    scorer, known = run.scorer, run.split.train
+    scorer, known = scorer_of(run), run.split.train
     context = Context(
         known,
         run.facts,
@@ -70,7 +70,6 @@ def measure(job: Job) -> Table:
         scene.graph,
         scene.facts,
         seed=job.cell.seed,
-        flip=flip_test(scene.facts, config.agent.list_length),
     )
     history = []
     for epoch in range(config.train.agent_epochs):
@@ -86,7 +85,9 @@ def measure(job: Job) -> Table:
         found["steps"] = compare_steps(scene, agent, states, job.cell.seed)
     if users:
         job.note("explaining")
-        explainer = Explainer(run.data, run.split.train, run.facts, run.scorer, agent.proposer())
+        explainer = Explainer(
+            run.data, run.split.train, run.facts, scorer_of(run), agent.proposer()
+        )
         k, sample = config.agent.list_length, job.option("sample", 100)
         found["explanations"] = explained(explainer, agent.proposer(), k, users, sample)
     return found
@@ -169,7 +170,7 @@ def _beamed(
     pair = np.repeat(np.arange(len(user)), np.diff(found.indptr))
     cut = cutoffs(context, k)
     reward = step_rewards(
-        user[pair], item[pair], item[pair], found.item, agent.compared(), context, cut, judged
+        user[pair], item[pair], found.item, agent.compared(), context, cut, judged
     )  # fmt: skip
     out = np.full(len(user), -np.inf)
     np.maximum.at(out, pair, reward)

@@ -8,7 +8,6 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.recommend.rank import Doubles, Ints, Longs, first, lean, place, unseen
 from cerec.explain.columns.slots import (
     NO_GAIN,
     NO_LOSS,
@@ -22,6 +21,7 @@ from cerec.explain.columns.slots import (
     score_after,
     smallest,
 )
+from cerec.recommend.rank import Doubles, Ints, Longs, first, lean, place, unseen
 
 FOUND, NOT_FOUND, NO_ATTRIBUTES, NOTHING_CHANGEABLE, NOT_IN_QUESTION = range(5)
 

@@ -10,11 +10,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, DataError
 from cerec.explain.columns.block import Columns, Rules, answer_block
-from cerec.recommend.rank import Doubles, Ints, Longs
 from cerec.explain.columns.slots import ANY, NO_GAIN, NO_LOSS, REMOVE, REPLACE, Values
-from cerec.data.ragged import Ragged
+from cerec.recommend.rank import Doubles, Ints, Longs
 from cerec.threads import blas_threads, kernel_threads
 
 Rows = NDArray[np.integer]

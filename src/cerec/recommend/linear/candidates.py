@@ -60,8 +60,20 @@ class Sample:
 
     def factors(self, user: Doubles, item: Doubles) -> Doubles:
         """(c,) dot products of the vectors of the sample's users and of all items."""
-        row = np.repeat(np.arange(len(self.users)), np.diff(self.indptr))
-        return np.asarray(np.einsum("cd,cd->c", user[row], item[self.item]))
+        out = np.empty(len(self.item))
+        args = self.indptr, self.item, user, item
+        in_chunks(len(self.users), lambda a, b: _products(*args, a, b, out))
+        return out
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def _products(indptr, items, user, item, first, last, out):  # type: ignore[no-untyped-def]
+    for u in range(first, last):
+        for p in range(indptr[u], indptr[u + 1]):
+            total = 0.0
+            for k in range(user.shape[1]):
+                total += user[u, k] * item[items[p], k]
+            out[p] = total
 
 
 def validation_users(held_out: Ragged, history: Ragged, most: int) -> NDArray[np.int64]:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from cerec.data.ragged import Ragged
 from cerec.recommend.linear.candidates import Sample, draw_sample, relation_weights
 from cerec.recommend.linear.fit import Chosen, Material
 from cerec.recommend.linear.folding import Factors, Folding
-from cerec.recommend.linear.itemitem import SMALL, pairs_of
+from cerec.recommend.linear.itemitem import SMALL, Pairs, cut, pairs_of
 from cerec.recommend.linear.kernels import pair_sums
 from cerec.recommend.protocol import Doubles
 
@@ -46,6 +44,8 @@ class Looked:
     """(attributes, NDCG@20) with all else as chosen."""
     looks: int
     """Settings tried on validation."""
+    factors: Factors | None = None
+    """Of the settings chosen, fitted to the same interactions."""
 
 
 def choose(
@@ -69,10 +69,10 @@ def choose(
     parts = _Parts(sample, sample.relation @ relation, popular * sample.popularity, None)
     weights, score, tried = _search(parts, (0.2, 0.2, 0.0))
     looks += tried
-    folding = None
+    fitted = None
     if factors and min(material.matrix.shape) > 1:
         progress("factors")
-        folding, parts, weights, score, tried = _factors(material, parts, weights, score)
+        fitted, parts, weights, score, tried = _factors(material, parts, weights, score)
         looks += tried
     curve = [(x, parts.ndcg((x, *weights[1:]))) for x in ATTRIBUTES]
     looks += len(curve)
@@ -86,10 +86,10 @@ def choose(
         relations={
             int(r): float(carried * w) for r, w in zip(sample.relations, relation, strict=True)
         },
-        folding=folding if weights[2] > 0 else None,
+        folding=fitted.settings if fitted is not None else None,
         factor=weights[2],
     )
-    return Looked(chosen, parts.ndcg(weights), best, carried, tuple(curve), looks)
+    return Looked(chosen, parts.ndcg(weights), best, carried, tuple(curve), looks, fitted)
 
 
 Weights = tuple[float, float, float]
@@ -116,18 +116,22 @@ def _penalty(material: Material, sample: Sample) -> tuple[float, int, Doubles, i
     """The best penalty of the item-item ridge by history alone, how many entries a column needs,
     the parts these give, and how many settings were tried.
     """
+    made: dict[float, Pairs] = {}
     found: dict[tuple[float, int], tuple[float, Doubles]] = {}
 
     def look(penalty: float, entries: int = 0) -> float:
-        asked = penalty, entries
-        if asked not in found:
-            part = pair_sums(material, sample, pairs_of(material.gram, penalty, entries))
-            found[asked] = sample.ndcg(part), part
-        return found[asked][0]
+        if penalty not in made:
+            made.clear()  # not two of them at once
+            made[penalty] = pairs_of(material.gram, penalty)
+        if (penalty, entries) not in found:
+            pairs = cut(made[penalty], entries) if entries else made[penalty]
+            part = pair_sums(material, sample, pairs)
+            found[penalty, entries] = sample.ndcg(part), part
+        return found[penalty, entries][0]
 
     at = 2  # uphill from the middle, until both neighbours are lower
     while True:
-        options = [n for n in (at - 1, at, at + 1) if 0 <= n < len(PENALTIES)]
+        options = [n for n in (at, at - 1, at + 1) if 0 <= n < len(PENALTIES)]
         best = max(options, key=lambda n: look(PENALTIES[n]))
         if best == at:
             break
@@ -161,18 +165,19 @@ def _search(parts: _Parts, start: Weights) -> tuple[Weights, float, int]:
 
 def _factors(
     material: Material, parts: _Parts, weights: Weights, score: float
-) -> tuple[Folding | None, _Parts, Weights, float, int]:
+) -> tuple[Factors | None, _Parts, Weights, float, int]:
     """Factors where they earn their place, with the best of a few settings."""
-    best: tuple[Folding | None, _Parts, Weights, float] = (None, parts, weights, score)
+    best: tuple[Factors | None, _Parts, Weights, float] = (None, parts, weights, score)
     looks = 0
     for n, (rest, pull) in enumerate(FOLDINGS):
         folding = Folding(min(DIM, *material.matrix.shape), rest, pull, PRIOR)
-        part = _factor_part(material, parts.sample, material.factors(folding))
+        made = material.factors(folding)
+        part = _factor_part(material, parts.sample, made)
         now = replace(parts, factor=part)
         found, reached, tried = _search(now, weights)
         looks += tried
         if reached > best[3] and reached >= (1.0 + EARNS) * score:
-            best = folding, now, found, reached
+            best = made, now, found, reached
         elif n == 0:
             break
     return *best, looks

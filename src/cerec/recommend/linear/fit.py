@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.recommend.linear.folding import Factors, Folding, fit_factors, truncated_svd
-from cerec.recommend.linear.itemitem import Gram, Pairs, pairs_of
+from cerec.recommend.linear.gram import Gram
+from cerec.recommend.linear.itemitem import Pairs, pairs_of
 from cerec.recommend.linear.model import LinearArrays
 from cerec.recommend.linear.values import grid_bits, only, scales, shares, unit_weights, usable
 from cerec.recommend.protocol import Doubles

@@ -19,114 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.ragged import Ragged
+from cerec.recommend.linear.gram import Gram
 from cerec.threads import blas_threads, in_chunks
 
 SMALL, NEAR = 5_000, 100  # items solved whole; nearest items of each in a larger catalogue
-_EXPONENT = -0.5  # of a user's history length, the user's weight
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Gram:
-    """Weighted counts of users who have both of two items, as sparse symmetric rows."""
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    """Sorted in every row."""
-    count: NDArray[np.float32]
-    diagonal: NDArray[np.float64]
-
-    @property
-    def mean(self) -> float:
-        """Mean of the diagonal, the unit in which penalties are given."""
-        return float(self.diagonal.mean()) if len(self.diagonal) else 0.0
-
-    @staticmethod
-    def build(rows: Ragged, weight: NDArray[np.float64], n_items: int) -> Gram:
-        """From user -> items and the weight of every entry; 8 bytes for each pair of items."""
-        user, of_item = _by_item(rows, n_items)
-        value = weight[of_item.entry]
-        lengths = np.bincount(rows.row_of(), weights=weight, minlength=len(rows))
-        strength = np.where(lengths > 0, np.maximum(lengths, 1e-12) ** _EXPONENT, 0.0)
-        args = of_item.indptr, user, value, rows.indptr, rows.indices, weight, strength
-        counts = np.zeros(n_items, np.int64)
-        nothing = np.zeros(0, np.int32), np.zeros(0, np.float32)
-        empty = np.zeros(n_items + 1, np.int64)
-        in_chunks(n_items, lambda a, b: _gram(*args, a, b, counts, empty, *nothing))
-        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        indices = np.empty(indptr[-1], np.int32)
-        count = np.empty(indptr[-1], np.float32)
-        in_chunks(n_items, lambda a, b: _gram(*args, a, b, counts, indptr, indices, count))
-        return Gram(indptr, indices, count, _diagonal(indptr, indices, count))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _ByItem:
-    indptr: NDArray[np.int64]
-    entry: NDArray[np.int64]
-
-
-def _by_item(rows: Ragged, n_items: int) -> tuple[NDArray[np.int32], _ByItem]:
-    """Users of every item in rising order, and which entry of `rows` each comes from."""
-    order = np.argsort(rows.indices, kind="stable")
-    counts = np.bincount(rows.indices, minlength=n_items)
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return rows.row_of()[order], _ByItem(indptr, order)
-
-
-@numba.njit(cache=True, error_model="numpy", nogil=True)
-def _gram(  # type: ignore[no-untyped-def]
-    item_ptr,
-    item_user,
-    item_value,
-    user_ptr,
-    user_item,
-    user_value,
-    strength,
-    first,
-    last,
-    counts,
-    indptr,
-    indices,
-    count,
-):
-    """Count the entries of every row, or fill them in once `indptr` says where they go."""
-    n_items = len(item_ptr) - 1
-    filling = len(indices) > 0
-    total = np.zeros(n_items)
-    there = np.zeros(n_items, np.bool_)
-    found = np.empty(n_items, np.int32)
-    for i in range(first, last):
-        n = 0
-        for p in range(item_ptr[i], item_ptr[i + 1]):
-            u = item_user[p]
-            x = strength[u] * item_value[p]
-            for q in range(user_ptr[u], user_ptr[u + 1]):
-                j = user_item[q]
-                if not there[j]:
-                    there[j] = True
-                    found[n] = j
-                    n += 1
-                total[j] += x * user_value[q]
-        if not filling:
-            counts[i] = n
-        else:
-            row = np.sort(found[:n])
-            for t in range(n):
-                indices[indptr[i] + t] = row[t]
-                count[indptr[i] + t] = total[row[t]]
-        for t in range(n):
-            there[found[t]] = False
-            total[found[t]] = 0.0
-
-
-@numba.njit(cache=True, error_model="numpy", nogil=True)
-def _diagonal(indptr, indices, count):  # type: ignore[no-untyped-def]
-    out = np.zeros(len(indptr) - 1)
-    for i in range(len(out)):
-        for p in range(indptr[i], indptr[i + 1]):
-            if indices[p] == i:
-                out[i] = count[p]
-    return out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,22 +61,38 @@ def pairs_of(gram: Gram, penalty: float, most: int = 0) -> Pairs:
 
 def _whole(gram: Gram, pull: float, most: int) -> Pairs:
     """EASE: B = -P / diag(P) off the diagonal, P the inverse of the Gram matrix plus `pull`."""
+    from scipy.linalg import lapack  # slow to import
+
     n_items = len(gram.diagonal)
-    dense = np.zeros((n_items, n_items))
+    dense = np.zeros((n_items, n_items), order="F")
     row = np.repeat(np.arange(n_items), np.diff(gram.indptr))
-    dense[row, gram.indices] = gram.count
+    dense[gram.indices, row] = gram.count
     dense[np.diag_indices(n_items)] += pull
     with blas_threads(1):
-        inverse = np.linalg.inv(dense)
+        factor, _ = lapack.dpotrf(dense, lower=1, overwrite_a=1)
+        half, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    inverse = np.tril(half) + np.tril(half, -1).T
     found = (-inverse / np.diag(inverse)).astype(np.float32)  # column i is divided by P[i, i]
     np.fill_diagonal(found, 0.0)
+    return _cut(found, most)
+
+
+def cut(pairs: Pairs, most: int) -> Pairs:
+    """Only the largest entries of each column."""
+    n_items = len(pairs.targets)
+    dense = np.zeros((n_items, n_items), np.float32)
+    dense[pairs.targets.row_of(), pairs.targets.indices] = pairs.strength
+    return _cut(dense, most)
+
+
+def _cut(dense: NDArray[np.float32], most: int) -> Pairs:
+    n_items = len(dense)
     if most < n_items:
-        size = np.abs(found)
-        found[size < np.partition(size, n_items - most, axis=0)[n_items - most]] = 0.0
-    source, target = np.nonzero(found)
-    return _by_source(
-        source.astype(np.int32), target.astype(np.int32), found[source, target], n_items
-    )
+        size = np.abs(dense)
+        dense[size < np.partition(size, n_items - most, axis=0)[n_items - most]] = 0.0
+    source, target = np.nonzero(dense)
+    indptr = np.searchsorted(source, np.arange(n_items + 1)).astype(np.int64)
+    return Pairs(Ragged(indptr, target.astype(np.int32)), dense[source, target])
 
 
 def _by_source(

@@ -1,0 +1,140 @@
+"""Fitting the default recommender: settings by validation, figures on what was held out, then
+once more on all interactions.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cerec.data.dataset import Dataset
+from cerec.data.facts import Facts
+from cerec.data.ragged import Ragged
+from cerec.data.split import Split
+from cerec.history import Row
+from cerec.recommend.linear.choose import Looked, choose
+from cerec.recommend.linear.fit import Chosen, Material, build
+from cerec.runs.agents import learn_agent
+from cerec.runs.asked import Asked
+from cerec.runs.evaluate import final_figures
+from cerec.runs.kept import Kept
+from cerec.runs.run import Run
+from cerec.settings.linear import LinearConfig
+
+log = logging.getLogger("cerec")
+STEPS = ("which items go together", "what attributes say", "factors", "measuring", "fitting")
+"""In this order; a row of progress for each."""
+
+
+def fit(data: Dataset, parts: Split, asked: Asked, folder: Path | None, *, resume: bool) -> Run:
+    """The run of the linear recommender; quick enough that nothing is resumed."""
+    del resume
+    settings = asked.config.linear or LinearConfig()
+    progress = _Progress(asked)
+    facts = Facts.build(data)
+    material = _material(parts.train, facts)
+    looked = _looked(material, parts, settings, progress)
+    progress("measuring")
+    kept = Kept.linear(build(material, looked.chosen, factors=looked.factors))
+    metrics = final_figures(kept.subject(data, facts, parts.train), parts)
+    known, refitted = parts.train, not settings.holdout and bool(parts.valid.size + parts.test.size)
+    if refitted:
+        progress("fitting")
+        known = everything(parts)
+        kept = Kept.linear(build(_material(known, facts), looked.chosen))
+    vectors, rows = None, progress.rows
+    if settings.agent:
+        subject = kept.subject(data, facts, known)
+        vectors, learned = learn_agent(
+            data, subject, asked.config, seed=asked.seed, on_row=asked.on_row
+        )
+        rows = rows + learned
+    run = Run(
+        data,
+        parts,
+        kept,
+        known=known,
+        config=asked.config,
+        seed=asked.seed,
+        vectors=vectors,
+        metrics=metrics,
+        history=rows,
+        meta={
+            "finished": True,
+            "refitted": refitted,
+            "seconds": round(time.perf_counter() - asked.started, 2),
+            "chosen": described(looked, data),
+            "removed": asked.removed,
+            "begun": asked.begun,
+        },
+    )
+    if folder is not None:
+        (folder / "run.json").unlink(missing_ok=True)  # an old run stays whole until here
+        run.write(folder)
+    return run
+
+
+def everything(parts: Split) -> Ragged:
+    """User -> the items of all parts."""
+    three = parts.train, parts.valid, parts.test
+    user = np.concatenate([part.row_of() for part in three])
+    item = np.concatenate([part.indices for part in three])
+    return Ragged.from_pairs(user, item, len(parts.train))
+
+
+def described(looked: Looked, data: Dataset) -> dict[str, Any]:
+    """What was chosen on validation, by name, for `run.json`."""
+    chosen = looked.chosen
+    return {
+        "penalty": chosen.penalty,
+        "entries": chosen.entries,
+        "popularity": chosen.popularity,
+        "relations": {data.relations[r]: w for r, w in chosen.relations.items()},
+        "factors": None if chosen.folding is None else asdict(chosen.folding),
+        "factor": chosen.factor,
+        "attributes": looked.attributes,
+        "ndcg": looked.ndcg,
+        "best": looked.best,
+        "curve": [list(point) for point in looked.curve],
+        "looks": looked.looks,
+    }
+
+
+def _material(history: Ragged, facts: Facts) -> Material:
+    return Material(history, np.ones(history.size), facts)
+
+
+def _looked(
+    material: Material, parts: Split, settings: LinearConfig, progress: _Progress
+) -> Looked:
+    if parts.valid.size and material.history.size:
+        factors = settings.factors == "auto"
+        return choose(material, parts.valid, dial=settings.dial, factors=factors, progress=progress)
+    log.warning(
+        "note: nothing is held out for validation, so the settings are guesses; "
+        "split.valid above 0 lets validation choose them"
+    )
+    relations = dict.fromkeys(np.unique(material.relation).tolist(), 0.05)
+    return Looked(Chosen(relations=relations), float("nan"), float("nan"), 1.0, (), 0)
+
+
+class _Progress:
+    """A row of the history for every step."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.rows: list[Row] = []
+        self._asked, self._since = asked, time.perf_counter()
+
+    def __call__(self, step: str) -> None:
+        now = time.perf_counter()
+        row: Row = {"phase": step, "epoch": len(self.rows) + 1, "seconds": now - self._since}
+        row["seconds"] = round(now - self._since, 3)
+        self._since = now
+        self.rows.append(row)
+        if self._asked.on_row is not None:
+            self._asked.on_row({**row, "until": len(STEPS)})
