@@ -11,14 +11,14 @@ from rich.console import Console
 
 from cerec.cli import console
 from cerec.cli.train import figures
-from cerec.explain import search
+from cerec.explain.columns import block
 from cerec.recommend import kernels
 
 
 def test_the_first_use_says_that_kernels_are_compiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for module, name in ((kernels, "pair_gradients"), (search, "minima")):
+    for module, name in ((kernels, "pair_gradients"), (block, "answer_block")):
         stats = SimpleNamespace(cache_path=str(tmp_path))
         kept = SimpleNamespace(stats=stats, __module__=module.__name__, __name__=name)
         monkeypatch.setattr(module, name, kept)
@@ -36,7 +36,7 @@ def test_the_first_use_says_that_kernels_are_compiled(
 
     assert not told(explaining=False)
     assert told(explaining=True)  # training has not compiled what explains
-    trained.rename(tmp_path / "search.minima-3.nbi")
+    trained.rename(tmp_path / "block.answer_block-3.nbi")
     assert not told(explaining=True)
     assert told(explaining=False)
 

@@ -303,7 +303,7 @@ def test_what_if_and_compare() -> None:
         assert sum(r.part for r in c.parts) == pytest.approx(c.difference, abs=1e-9)
         assert ("before" in c.text) == (c.difference > 0)
     known = x.data.items[int(x.subject.known.row(0)[0])]
-    with pytest.raises(QuestionError, match="has .* already"):
+    with pytest.raises(QuestionError, match=r"has .* already"):
         x.what_if("u00", known, [])
 
 

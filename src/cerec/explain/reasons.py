@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.columns.evidence import Evidence, history_parts
+from cerec.explain.columns.evidence import history_parts
+from cerec.explain.columns.told import Evidence
 from cerec.explain.explanation import Reason
 from cerec.explain.phrases import Labels
 from cerec.explain.solving import Solved, Solver

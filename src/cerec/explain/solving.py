@@ -19,9 +19,10 @@ from cerec.explain.columns.engine import (
     answer_listed,
     make_values,
 )
-from cerec.explain.columns.evidence import Evidence, Rows, Things, blank, weigh
+from cerec.explain.columns.evidence import weigh
 from cerec.explain.columns.inside import Through, inside_of
 from cerec.explain.columns.slots import Values
+from cerec.explain.columns.told import Evidence, Rows, Things, blank
 from cerec.explain.lookup import locked_values, row_of
 from cerec.explain.options import Options
 from cerec.recommend.protocol import Doubles

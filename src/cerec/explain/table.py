@@ -9,7 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cerec.explain import wording as w
-from cerec.explain.columns.evidence import HISTORY, NONE, OTHER, OWN, POPULARITY, TOP, VALUE
+from cerec.explain.columns.evidence import HISTORY, NONE, OTHER, OWN, POPULARITY, VALUE
+from cerec.explain.columns.told import TOP
 from cerec.explain.explanation import Explanation
 from cerec.explain.phrases import Labels, Phrases, phrases
 from cerec.explain.solving import Solved

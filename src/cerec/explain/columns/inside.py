@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.columns.evidence import Inside
+from cerec.explain.columns.told import Inside
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.subject import Subject
 
