@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.explain.history_lanes import Doubles, place
-from cerec.explain.history_linear import Budget, Person, Positions, Proposal
+from cerec.explain.history_linear import Person, Positions, Proposal
 
 
 class People(Protocol):
@@ -128,7 +128,11 @@ def _verdict(scores: Doubles, seen: NDArray[np.bool_], item: int, k: int) -> Ver
     top = np.empty(k + 1, np.int64)
     rank = int(place(scores, seen, item, top))
     others = top[top != item][:k]
-    lead = float(scores[others[-1]] - scores[item]) if len(others) == k and others[-1] >= 0 else -np.inf
+    lead = (
+        float(scores[others[-1]] - scores[item])
+        if len(others) == k and others[-1] >= 0
+        else -np.inf
+    )
     return Verdict(rank, float(scores[item]), lead, top)
 
 

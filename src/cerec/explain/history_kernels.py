@@ -64,7 +64,7 @@ class Bounds(NamedTuple):
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def root(total):  # type: ignore[no-untyped-def]
-    """r of a history of this weight."""
+    """R of a history of this weight."""
     return 1.0 / np.sqrt(total) if total > 1e-9 else 1.0
 
 
@@ -122,7 +122,7 @@ def margin(lead, k, most):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def alone(case, h):  # type: ignore[no-untyped-def]
-    """c of an item that goes alone."""
+    """C of an item that goes alone."""
     if len(case.error) == 0:
         return 0.0
     return case.error[h] / (1.0 + case.sign * case.cross[h, h])

@@ -53,7 +53,16 @@ class Lanes:
         user = self._vectors(history, weights)
         effect = np.zeros((len(a.share), weights.shape[1]))
         _effects(
-            history, weights, a.value_ptr, a.value, a.share, a.unit, user, self.value, a.bits, effect
+            history,
+            weights,
+            a.value_ptr,
+            a.value,
+            a.share,
+            a.unit,
+            user,
+            self.value,
+            a.bits,
+            effect,
         )
         out = np.empty((len(self.base), weights.shape[1]))
         facts = a.value_ptr, a.value, a.scale, effect

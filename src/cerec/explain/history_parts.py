@@ -66,7 +66,9 @@ class PartsOf:
         v = a.item_vector
         self.gram = rest * (v.T @ v) + pull * np.eye(v.shape[1])
         self.target = np.ascontiguousarray(factor * v)
-        self.reach = np.sqrt(np.einsum("id,id->i", self.target @ np.linalg.inv(self.gram), self.target))
+        self.reach = np.sqrt(
+            np.einsum("id,id->i", self.target @ np.linalg.inv(self.gram), self.target)
+        )
         widest = float((a.scale * np.maximum(of_item.counts, 1)).max(initial=1.0))
         self.grain = 4.0 * widest * 2.0 ** -float(a.bits[0])
 

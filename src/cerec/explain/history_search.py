@@ -182,9 +182,7 @@ def relative(target, sign, score, lean, direct, shared, through, weight, total, 
     _apart(direct, target, sign, out_direct)
     _apart(shared, target, sign, out_shared)
     _apart(through, target, sign, out_through)
-    return Case(
-        start, more, out_direct, out_shared, out_through, weight, total, cross, error, sign
-    )
+    return Case(start, more, out_direct, out_shared, out_through, weight, total, cross, error, sign)
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)

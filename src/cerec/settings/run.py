@@ -63,6 +63,8 @@ class RunConfig:
         start = {} if preset is None else preset_tables(preset)
         given = read_settings(path) if path else {}
         on_top = merged(tables or {})
+        if "model" in on_top:
+            on_top["model"] = {"name": LINEAR, **start.get("model", {}), **on_top["model"]}
         names = [f"{section}.{key}" for section, values in on_top.items() for key in values]
         return parse_merged(merged(start, given, on_top), path, names)
 
