@@ -26,6 +26,7 @@ from cerec.explain.history_asked import (
     Verdict,
     ask_many,
     reduced,
+    verdict_of,
 )
 from cerec.explain.history_lanes import Lanes, place
 from cerec.explain.history_linear import Budget, Person, Positions, Proposal, Proposer
@@ -33,7 +34,8 @@ from cerec.recommend.linear.model import Linear
 from cerec.threads import in_chunks
 
 Certificate = Literal["minimum", "irreducible", "none", "open"]
-"""Nothing smaller does it; no item can be left out; no set does it; none was found in time."""
+"""Nothing smaller does it; no item can be left out; no set does it; the budget ran out: what was
+found, if anything, may be larger than need be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,10 @@ class HistoryAnswer:
     score_after: float
     """nan where the item may not be listed any more."""
     cutoff: float
-    """The score of the last other item that is listed; of the first that is not, where an item
-    came in. nan where there is none."""
+    """The score of the k-th other item: the last that is listed, or, where the item itself is, the
+    first that is not. nan where there is none."""
     replacement: int
-    """The best item that came into the list; the one that had to go, where an item came in; or -1."""
+    """The best item that came into the list; where the item did, the one that went; or -1."""
     certificate: Certificate
     verified: bool
 
@@ -116,7 +118,7 @@ class Histories:
         rows = np.flatnonzero(~person.seen & ~np.isnan(person.scores))
         judge = Judge(self._people, person, item, k, rows[rows != item])
         if judge.rows is None or len(judge.rows) == 0:
-            return _nothing(person, judge, rank, "none")
+            return _nothing(judge, rank, "none")
         if self._proposer is None:
             return self._asked(judge, rank, top)
         proposal = self._proposer.up(person, item, k, judge.rows)
@@ -128,7 +130,7 @@ class Histories:
 
     def _person(self, user: int) -> Person:
         history, weight = self._people.history(user)
-        scores = self._people.scores(history, weight[:, None])[0]
+        scores = self._people.now(user)
         seen = np.zeros(len(scores), bool)
         seen[history] = True
         if self._known is not None:
@@ -167,16 +169,20 @@ class Histories:
             proven = proposal.proven or len(hit[0]) == 1
             return self._settled(judge, hit[0], proven, rank, top, hit[1])
         if proposal.none:
-            return _nothing(judge.person, judge, rank, "none")
+            return _nothing(judge, rank, "none")
         return self._asked(judge, rank, top)
 
     def _asked(self, judge: Judge, rank: int, top: Positions) -> HistoryAnswer:
         """By asking alone."""
         if judge.n_choices == 0:
-            return _nothing(judge.person, judge, rank, "none")
-        proposal = Asker(judge, self.budget.asked).find()
+            return _nothing(judge, rank, "none")
+        asker = Asker(judge, self.budget.asked)
+        if self._proposer is None or judge.rows is not None:
+            proposal = asker.find()
+        else:
+            proposal = asker.along(self._proposer.order(judge.person, judge.item, judge.k))
         if not proposal.sets:
-            return _nothing(judge.person, judge, rank, "none" if proposal.none else "open")
+            return _nothing(judge, rank, "none" if proposal.none else "open")
         return self._settled(judge, proposal.sets[0], proposal.proven, rank, top)
 
     def _settled(
@@ -188,12 +194,15 @@ class Histories:
         top: Positions,
         verdict: Verdict | None = None,
     ) -> HistoryAnswer:
+        certificate: Certificate = "minimum"
         if not proven:
-            before, chosen = chosen, reduced(judge, chosen)
-            verdict = verdict if len(before) == len(chosen) else None
-            proven = len(chosen) == 1
+            before = len(chosen)
+            chosen, ended = reduced(judge, chosen, self.budget.asked)
+            verdict = verdict if before == len(chosen) else None
+            if len(chosen) > 1:
+                certificate = "irreducible" if ended else "open"
         verdict = judge.ask([chosen])[0] if verdict is None else verdict
-        return _answer(judge, chosen, "minimum" if proven else "irreducible", rank, top, verdict)
+        return _answer(judge, chosen, certificate, rank, top, verdict)
 
 
 def _standing(person: Person, item: int, k: int) -> tuple[int, Positions]:
@@ -220,9 +229,9 @@ def _tried(
     return out
 
 
-def _nothing(person: Person, judge: Judge, rank: int, why: Certificate) -> HistoryAnswer:
-    score = float(person.scores[judge.item])
-    return HistoryAnswer((), rank, rank, score, float("nan"), -1, why, False)
+def _nothing(judge: Judge, rank: int, why: Certificate) -> HistoryAnswer:
+    now = verdict_of(judge.person.scores, judge.person.seen, judge.item, judge.k)
+    return HistoryAnswer((), rank, rank, now.score, now.cutoff, -1, why, False)
 
 
 def _answer(
@@ -233,20 +242,20 @@ def _answer(
     top: Positions,
     verdict: Verdict,
 ) -> HistoryAnswer:
-    now = verdict.top[: judge.k]
+    now, before = verdict.top[: judge.k].tolist(), top.tolist()
     if judge.rows is None:
-        items = judge.person.history[chosen]
-        changed = now[(now >= 0) & ~np.isin(now, top)]
+        items = judge.person.history[chosen].tolist()
+        changed = [i for i in now if i >= 0 and i not in before]
     else:
-        items = judge.rows[chosen]
-        changed = top[(top >= 0) & ~np.isin(top, now) & ~np.isin(top, items)][::-1]
+        items = judge.rows[chosen].tolist()
+        changed = [i for i in before[::-1] if i >= 0 and i not in now and i not in items]
     return HistoryAnswer(
-        tuple(sorted(int(i) for i in items)),
+        tuple(sorted(items)),
         rank,
         verdict.rank,
         verdict.score,
-        verdict.score + verdict.lead if np.isfinite(verdict.lead) else float("nan"),
-        int(changed[0]) if len(changed) else -1,
+        verdict.cutoff,
+        changed[0] if changed else -1,
         certificate,
         True,
     )

@@ -2,7 +2,8 @@
 
 `Judge` asks: what becomes of an item in a changed history. `Asker` decides what to ask: all single
 items, pairs of those that move it most (all of them where that is affordable), then one more item
-at a time. Whatever is found is made irreducible by `reduced`.
+at a time. `reduced` leaves out of a set
+what can be left out.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ class People(Protocol):
         """A user's items in order, and their weights."""
         ...
 
+    def now(self, user: int) -> Doubles:
+        """(I,) the scores with the history as it is."""
+        ...
+
     def scores(self, history: NDArray[np.integer[Any]], weights: Doubles) -> Doubles:
         """(B, I) of items (H,) and, for each of B people, their weights (H, B), 0: not there."""
         ...
@@ -47,6 +52,14 @@ class AskedPeople:
         rows = np.asarray(self._histories.row(user))
         return rows, np.ones(len(rows))
 
+    def now(self, user: int) -> Doubles:
+        """(I,) by the history: what a recommender has stored of a user may differ."""
+        return self.scores(*self._whole(user))[0]
+
+    def _whole(self, user: int) -> tuple[NDArray[np.integer[Any]], Doubles]:
+        rows, weight = self.history(user)
+        return rows, weight[:, None]
+
     def scores(self, history: NDArray[np.integer[Any]], weights: Doubles) -> Doubles:
         """(B, I) scores of the histories."""
         return np.asarray(self._ask([history[lane > 0] for lane in weights.T]), np.float64)
@@ -60,6 +73,8 @@ class Verdict:
     score: float
     lead: float
     """How far the last listed other item is ahead of it; -inf where there is none."""
+    cutoff: float
+    """The score of that other item, or nan."""
     top: NDArray[np.int64]
     """The best k + 1 items, -1 where there are fewer."""
 
@@ -120,20 +135,19 @@ def ask_many(asked: Sequence[tuple[Judge, Positions]]) -> list[Verdict]:
         if judge.rows is not None:
             seen = seen.copy()
             seen[judge.rows[chosen]] = True
-        out.append(_verdict(row, seen, judge.item, judge.k))
+        out.append(verdict_of(row, seen, judge.item, judge.k))
     return out
 
 
-def _verdict(scores: Doubles, seen: NDArray[np.bool_], item: int, k: int) -> Verdict:
+def verdict_of(scores: Doubles, seen: NDArray[np.bool_], item: int, k: int) -> Verdict:
+    """Where an item stands among all that may be listed."""
     top = np.empty(k + 1, np.int64)
     rank = int(place(scores, seen, item, top))
-    others = top[top != item][:k]
-    lead = (
-        float(scores[others[-1]] - scores[item])
-        if len(others) == k and others[-1] >= 0
-        else -np.inf
+    last = int(top[top != item][k - 1])
+    lead = float(scores[last] - scores[item]) if last >= 0 else -np.inf
+    return Verdict(
+        rank, float(scores[item]), lead, float(scores[last]) if last >= 0 else np.nan, top
     )
-    return Verdict(rank, float(scores[item]), lead, top)
 
 
 class Asker:
@@ -160,8 +174,24 @@ class Asker:
         if every and n <= 2:
             return Proposal((), True, none=True)
         found = self._grow(order)
-        sets = () if found is None else (reduced(self.judge, found),)
-        return Proposal(sets, every and bool(sets) and len(sets[0]) <= 3)
+        if found is None:
+            return Proposal((), False)
+        return Proposal((found,), every and len(found) == 3)
+
+    def along(self, order: Positions) -> Proposal:
+        """As few as possible of the first items of an order."""
+        low, high = 0, 1
+        while not self._does(order[:high]):
+            if high == len(order) or self.left <= 0:
+                return Proposal((), False)
+            low, high = high, min(2 * high, len(order))
+        while high - low > 1 and self.left > 0:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._does(order[:middle]) else (middle, high)
+        return Proposal((order[:high],), high == 1)
+
+    def _does(self, chosen: Positions) -> bool:
+        return any(self.judge.does(v) for v in self._ask([chosen]))
 
     def _grow(self, order: Positions) -> Positions | None:
         """One more item at a time; the best next one is measured while the budget lasts."""
@@ -199,12 +229,13 @@ def _pairs(order: Positions, most: int) -> list[Positions]:
     return out[:most]
 
 
-def reduced(judge: Judge, chosen: Positions) -> Positions:
-    """The set without what can be left out, one item after the other, until nothing can."""
-    while len(chosen) > 1:
+def reduced(judge: Judge, chosen: Positions, budget: int) -> tuple[Positions, bool]:
+    """The set without what can be left out, one item after the other; whether nothing can."""
+    while 1 < len(chosen) <= budget:
+        budget -= len(chosen)
         verdicts = judge.ask([np.delete(chosen, n) for n in range(len(chosen))])
         does = [n for n, v in enumerate(verdicts) if judge.does(v)]
         if not does:
-            return chosen
+            return chosen, True
         chosen = np.delete(chosen, max(does, key=lambda n: judge.drive(verdicts[n])))
-    return chosen
+    return chosen, len(chosen) == 1

@@ -64,7 +64,7 @@ class Bounds(NamedTuple):
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def root(total):  # type: ignore[no-untyped-def]
-    """R of a history of this weight."""
+    """What r is for a history of this weight."""
     return 1.0 / np.sqrt(total) if total > 1e-9 else 1.0
 
 
@@ -122,7 +122,7 @@ def margin(lead, k, most):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def alone(case, h):  # type: ignore[no-untyped-def]
-    """C of an item that goes alone."""
+    """What c is for an item that goes alone."""
     if len(case.error) == 0:
         return 0.0
     return case.error[h] / (1.0 + case.sign * case.cross[h, h])
@@ -149,7 +149,7 @@ def gains(case, middle, half, spread):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
-def _keep(best, row):  # type: ignore[no-untyped-def]
+def keep(best, row):  # type: ignore[no-untyped-def]
     """Put a row of gains into the falling lists `best` (n, C) of every column."""
     n = len(best)
     for j in range(len(row)):
@@ -163,7 +163,7 @@ def _keep(best, row):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
-def _possible(lead, more, k, far, tol):  # type: ignore[no-untyped-def]
+def possible(lead, more, k, far, tol):  # type: ignore[no-untyped-def]
     """Whether k rivals, or items without a column, could be ahead with `more` on top."""
     if not lead[0] + more[0] + far < -tol:
         return True
@@ -174,7 +174,7 @@ def _possible(lead, more, k, far, tol):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
-def _note(chosen, n, maybe, tell):  # type: ignore[no-untyped-def]
+def note(chosen, n, maybe, tell):  # type: ignore[no-untyped-def]
     """Keep a set that the model itself must judge; `PROVEN` is lost where there are too many."""
     at = tell[MAYBES]
     if at == len(maybe):
@@ -186,7 +186,7 @@ def _note(chosen, n, maybe, tell):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
-def _columns(base, gain, best, k, tol):  # type: ignore[no-untyped-def]
+def _columns(base, gain, best, tol):  # type: ignore[no-untyped-def]
     """Columns that can be ahead at all, and history items by how much they help those behind."""
     can = np.zeros(len(base), np.bool_)
     can[0] = True
@@ -200,35 +200,53 @@ def _columns(base, gain, best, k, tol):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
-def _search(n, k, case, base, gain, best, far, tol, budget, chosen, maybe, tell):  # type: ignore[no-untyped-def]
-    """Depth first over the sets of size n. 1: found, now in `chosen`; 0: none; -1: given up."""
-    columns, order = _columns(base, gain, best, k, tol)
+def _tables(n, gain, columns, order):  # type: ignore[no-untyped-def]
+    """(H, c) gains in this order; (H + 1, n + 1, c) the most that m of those from t on can give."""
     n_history, width = len(gain), len(columns)
-    if n_history * (n + 1) * width > _TABLE:
-        return -1
-    part = np.empty((n_history, width))
-    top = np.zeros((n_history + 1, n + 1, width))
+    part, top = np.empty((n_history, width)), np.zeros((n_history + 1, n + 1, width))
     rest = np.full((n, width), _NONE)
     for t in range(n_history - 1, -1, -1):
         for c in range(width):
             part[t, c] = gain[order[t], columns[c]]
-        _keep(rest, part[t])
+        keep(rest, part[t])
         for m in range(n):
             for c in range(width):
                 top[t, m + 1, c] = top[t, m, c] + rest[m, c]
+    return part, top
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def _judged(case, picked, n, k, far, tol, exact, maybe, tell):  # type: ignore[no-untyped-def]
+    """What a whole set does. 1: it does it; 0: it does not, or is noted; -1: more rivals needed."""
+    leads(case, picked, n, exact)
+    if ahead(exact, tol) >= k:
+        return 1
+    if ahead(exact, -tol) >= k:
+        note(picked, n, maybe, tell)
+    elif not exact[0] + far < -tol:
+        tell[WIDE] = 1
+        return -1
+    return 0
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def search(n, k, case, base, gain, best, far, tol, budget, chosen, maybe, tell):  # type: ignore[no-untyped-def]
+    """Depth first over the sets of size n. 1: found, now in `chosen`; 0: none; -1: given up."""
+    columns, order = _columns(base, gain, best, tol)
+    n_history, width = len(gain), len(columns)
+    if n_history * (n + 1) * width > _TABLE:
+        return -1
+    part, top = _tables(n, gain, columns, order)
     lead = np.empty((n + 1, width))
     lead[0] = base[columns]
     exact, picked, place = np.empty(len(base)), np.empty(n, np.int64), np.zeros(n + 1, np.int64)
     depth = 0
-    while depth >= 0:
+    while depth >= 0 and budget[0] >= 0:
         t, missing = place[depth], n - depth
         budget[0] -= width
-        if budget[0] < 0:
-            return -1
-        if t > n_history - missing or not _possible(lead[depth], top[t, missing], k, far, tol):
+        if t > n_history - missing or not possible(lead[depth], top[t, missing], k, far, tol):
             depth -= 1
-            if depth >= 0:
-                place[depth] += 1
+            place[depth] += 1  # of no use, and no harm, where depth is -1
             continue
         picked[depth] = order[t]
         for c in range(width):
@@ -238,15 +256,10 @@ def _search(n, k, case, base, gain, best, far, tol, budget, chosen, maybe, tell)
             depth += 1
             continue
         place[depth] += 1
-        if not _possible(lead[n], top[n_history, 0], k, far, tol):
-            continue
-        budget[0] -= n * len(base)
-        leads(case, picked, n, exact)
-        if ahead(exact, tol) >= k:
-            chosen[:n] = picked
-            return 1
-        if ahead(exact, -tol) >= k:
-            _note(picked, n, maybe, tell)
-        elif not exact[0] + far < -tol:
-            tell[WIDE] = 1
-    return 0
+        if possible(lead[n], top[n_history, 0], k, far, tol):
+            budget[0] -= n * len(base)
+            found = _judged(case, picked, n, k, far, tol, exact, maybe, tell)
+            if found != 0:
+                chosen[:n] = picked if found > 0 else chosen[:n]
+                return found
+    return -1 if depth >= 0 else 0

@@ -23,14 +23,15 @@ class Budget:
 
     most: int = 64
     """Items of a set that is searched for; longer ones are only found by asking."""
-    work: int = 4_000_000
+    work: int = 1_000_000
     """Comparisons of the exact search for one answer, some milliseconds."""
-    rivals: tuple[int, ...] = (160, 640)
-    """Items looked at one by one; more are taken where these do not prove enough."""
+    rounds: tuple[tuple[int, int], ...] = ((160, 6), (640, 16), (4000, 32))
+    """Rivals looked at one by one, and sizes of sets bounded; the next round is for answers that
+    the one before does not prove."""
     entries: int = 6_000_000
     """History items times rivals at the most."""
     asked: int = 4000
-    """Histories that a brought recommender is asked to score for one answer."""
+    """Histories that the recommender is asked to score for one answer, where asking is the way."""
     maybes: int = 16
     """Sets on the brink that are left to the model to judge."""
 
@@ -73,17 +74,18 @@ class Proposer:
 
     def away(self, person: Person, items: Rows, k: int) -> list[Proposal]:
         """For every listed item: sets of positions in the history, to be taken away."""
-        lean = self.parts.lean(person.history, person.weight)
         out: list[Proposal] = [Proposal((), False)] * len(items)
+        if self.too_long(person):
+            return out
+        lean = self.parts.lean(person.history, person.weight)
         left = np.arange(len(items))
-        for rivals in (*self.budget.rivals, len(person.scores)):
+        for turn, (rivals, sizes) in enumerate(self.budget.rounds):
             width = min(max(rivals, 4 * k), len(person.scores))
-            if rivals > self.budget.rivals[0] and width * len(person.history) > self.budget.entries:
+            if turn > 0 and width * len(person.history) > self.budget.entries:
                 break
             columns = person.best(width)
-            wide = self._away(person, lean, columns, items[left], k, out, left)
-            left = left[wide & (len(columns) == width)]
-            if len(left) == 0:
+            left = left[self._away(person, lean, columns, sizes, items[left], k, out, left)]
+            if len(left) == 0 or (len(columns) < width and sizes >= len(person.history)):
                 break
         return out
 
@@ -92,6 +94,7 @@ class Proposer:
         person: Person,
         lean: Doubles,
         columns: Positions,
+        sizes: int,
         items: Rows,
         k: int,
         out: list[Proposal],
@@ -103,7 +106,7 @@ class Proposer:
         p = self.parts.parts(history, weight, columns, lean, history, weight)
         outside = ~person.seen & ~np.isnan(person.scores)
         outside[columns] = False
-        middle, half, spread, far = self.parts.bounds(p, person.scores, lean, outside, b.most)
+        middle, half, spread, far = self.parts.bounds(p, person.scores, lean, outside, sizes)
         where = np.full(len(person.scores), -1)
         where[columns] = np.arange(len(columns))
         most = max(1, min(b.most, len(history)))
@@ -121,13 +124,31 @@ class Proposer:
             out[place] = Proposal(tuple(sets), bool(tell[n, PROVEN]), bool(tell[n, NONE]))
         return tell[:, WIDE] == 1
 
+    def too_long(self, person: Person) -> bool:
+        """Whether the history is too long to be searched."""
+        n = len(person.history)
+        width = n if self.parts.target.shape[1] else 0
+        return n * max(width, self.budget.rounds[0][0]) > 4 * self.budget.entries
+
+    def order(self, person: Person, item: int, k: int) -> Positions:
+        """Positions in the history by how much they do for an item against the next after k."""
+        lean = self.parts.lean(person.history, person.weight)
+        columns = person.best(k + 1)
+        rows = np.array([item, columns[-1]])
+        known = person.history, person.weight
+        p = self.parts.parts(*known, rows, lean, *known, crossed=False)
+        part = p.direct + p.shared / np.sqrt(max(p.total, 1e-9))
+        if len(p.error):
+            part += p.error[:, None] * p.through
+        return np.argsort(part[:, 1] - part[:, 0], kind="stable")
+
     def up(self, person: Person, item: int, k: int, rows: Rows) -> Proposal:
         """Sets of positions in `rows` that may bring an item into the list, to be taken up;
         `proven` says that all single ones that may are among them.
         """
         b = self.budget
         lean = self.parts.lean(person.history, person.weight)
-        columns = person.best(max(b.rivals[0], 4 * k))
+        columns = person.best(max(b.rounds[0][0], 4 * k))
         columns = np.append(columns[columns != item], item)
         tol = self._tol(person.scores[columns])
         score, target = person.scores[columns], len(columns) - 1

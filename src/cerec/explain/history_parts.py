@@ -24,7 +24,6 @@ from cerec.recommend.linear.model import Linear
 Doubles = NDArray[np.float64]
 Rows = NDArray[np.integer]
 
-SIZES = 32  # that are bounded one by one, at the most
 _CROSSED = 3_000_000  # entries looked at to bound what items do to each other's part
 
 
@@ -43,6 +42,8 @@ class Parts:
     cross: Doubles
     error: Doubles
     """(H, H) and (H,), empty without factors."""
+    inverse: Doubles
+    """(d, d) of M."""
 
 
 class PartsOf:
@@ -66,9 +67,6 @@ class PartsOf:
         v = a.item_vector
         self.gram = rest * (v.T @ v) + pull * np.eye(v.shape[1])
         self.target = np.ascontiguousarray(factor * v)
-        self.reach = np.sqrt(
-            np.einsum("id,id->i", self.target @ np.linalg.inv(self.gram), self.target)
-        )
         widest = float((a.scale * np.maximum(of_item.counts, 1)).max(initial=1.0))
         self.grain = 4.0 * widest * 2.0 ** -float(a.bits[0])
 
@@ -80,10 +78,18 @@ class PartsOf:
         return out
 
     def parts(
-        self, taken: Rows, weights: Doubles, rows: Rows, lean: Doubles, of: Rows, weight: Doubles
+        self,
+        taken: Rows,
+        weights: Doubles,
+        rows: Rows,
+        lean: Doubles,
+        of: Rows,
+        weight: Doubles,
+        *,
+        crossed: bool = True,
     ) -> Parts:
         """Of the items `taken`, with their weights, in the scores of `rows`, for a user with the
-        history `of`, its weights and its `lean` in all items.
+        history `of`, its weights and its `lean` in all items; `cross` only where asked for.
         """
         a = self.arrays
         direct = np.zeros((len(taken), len(rows)))
@@ -97,22 +103,27 @@ class PartsOf:
         total = float(weight.sum())
         if self.target.shape[1] == 0:
             none = np.zeros((0, 0))
-            return Parts(lean[rows], direct, shared, none, weights, total, none, np.zeros(0))
+            return Parts(lean[rows], direct, shared, none, weights, total, none, np.zeros(0), none)
         mine = a.item_vector[of]
-        inverse = np.linalg.inv(self.gram + mine.T @ (mine * weight[:, None]))
+        system = self.gram + mine.T @ (mine * weight[:, None])
+        inverse = np.asarray(np.linalg.inv(system), np.float64)
         user = inverse @ (mine.T @ weight)
         half = np.sqrt(weights)
         moved = a.item_vector[taken] * half[:, None]
         pulled = moved @ inverse
-        through, cross = pulled @ self.target[rows].T, pulled @ moved.T
+        through = pulled @ self.target[rows].T
+        cross = pulled @ moved.T if crossed else np.zeros((0, 0))
         error = half * (1.0 - a.item_vector[taken] @ user)
-        return Parts(lean[rows], direct, shared, through, weights, total, cross, error)
+        return Parts(lean[rows], direct, shared, through, weights, total, cross, error, inverse)
 
     def bounds(
-        self, parts: Parts, scores: Doubles, lean: Doubles, outside: NDArray[np.bool_], most: int
+        self, parts: Parts, scores: Doubles, lean: Doubles, outside: NDArray[np.bool_], sizes: int
     ) -> tuple[Doubles, Doubles, Doubles, Doubles]:
-        """Middle, half, spread and far of `history_kernels.Bounds`; `outside` has no column."""
-        n_sizes = 1 + min(SIZES, most, len(parts.weight))
+        """Middle, half, spread and far of `history_kernels.Bounds`, for up to so many sizes.
+
+        `outside`: items that have no column.
+        """
+        n_sizes = 1 + min(sizes, len(parts.weight))
         if len(parts.error):
             afford = int(_CROSSED / (4.0 * len(parts.error) ** 2))
             n_sizes = min(n_sizes, max(2, afford))
@@ -131,9 +142,16 @@ class PartsOf:
             heavy = float(light[-1]) if len(light) else 0.0
             _far(
                 scores[rows], lean[rows], self.direct_rise[rows], self.shared_rise[rows],
-                self.reach[rows], ends - old, ends, size * heavy, reach, far,
+                self._reach(rows, parts), ends - old, ends, size * heavy, reach, far,
             )  # fmt: skip
         return ends.mean(axis=0), np.ptp(ends, axis=0) / 2.0, spread, far
+
+    def _reach(self, rows: Rows, parts: Parts) -> Doubles:
+        """(n,) lengths by M^-1: what a change of the user's vector by one can do to these items."""
+        if len(parts.error) == 0:
+            return np.zeros(len(rows))
+        part = self.target[rows]
+        return np.sqrt(np.maximum(((part @ parts.inverse) * part).sum(axis=1), 0.0))
 
 
 def _root(total: Doubles) -> Doubles:
@@ -225,7 +243,7 @@ def _spread(cross, error, n_sizes):  # type: ignore[no-untyped-def]
         bound = np.full(n_history, 1e30)  # times nothing it is nothing, unlike inf
         if room > 1e-6:
             bound[:] = np.sqrt(squares[:n].sum()) / room
-        for _ in range(3):
+        for _ in range(2):
             now = np.empty(n_history)
             for h in range(n_history):
                 for g in range(n_history):

@@ -14,16 +14,16 @@ from cerec.explain.history_kernels import (
     WIDE,
     Bounds,
     Case,
-    _keep,
-    _note,
-    _possible,
-    _search,
     ahead,
     alone,
     gains,
+    keep,
     leads,
     margin,
+    note,
+    possible,
     root,
+    search,
 )
 
 
@@ -42,14 +42,18 @@ def smallest(case, bounds, k, most, work, chosen, maybe, tell):  # type: ignore[
         chosen[0] = best
         tell[SIZE] = 1
         return
+    if tell[WIDE]:
+        tell[PROVEN] = 0
     most = min(most, n_history)
     size = _by_margin(case, bounds, k, most, chosen)
     size = _by_rival(case, bounds, k, most, size, chosen)
     budget = np.array([work])
-    last = size - 1 if size > 0 else n_history
+    last = (size - 1 if size > 0 else most) if tell[PROVEN] else 0
+    if size == 0 and most < n_history:
+        tell[PROVEN] = 0
     for n in range(2, last + 1):
-        if n >= len(bounds.middle) or budget[0] < 0:
-            tell[PROVEN] = 0
+        if n >= len(bounds.middle):
+            tell[WIDE] = 1
             break
         found = _of_size(n, case, bounds, k, budget, chosen, maybe, tell)
         if found == 1:
@@ -61,7 +65,7 @@ def smallest(case, bounds, k, most, work, chosen, maybe, tell):  # type: ignore[
     if tell[WIDE]:
         tell[PROVEN] = 0
     tell[SIZE] = size
-    tell[NONE] = size == 0 and tell[PROVEN] == 1 and tell[MAYBES] == 0
+    tell[NONE] = size == 0 and tell[PROVEN] == 1  # unless one of the maybes does it
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
@@ -77,7 +81,7 @@ def _single(case, bounds, k, maybe, tell):  # type: ignore[no-untyped-def]
             if best < 0 or now > best_margin:
                 best, best_margin = h, now
         elif ahead(lead, -bounds.tol) >= k:
-            _note(chosen, 1, maybe, tell)
+            note(chosen, 1, maybe, tell)
         elif not lead[0] + bounds.far[1] < -bounds.tol:
             tell[WIDE] = 1
     if best >= 0:
@@ -91,15 +95,15 @@ def _of_size(n, case, bounds, k, budget, chosen, maybe, tell):  # type: ignore[n
     base, gain = gains(case, bounds.middle[n], bounds.half[n], spread)
     best = np.full((n, len(base)), -np.inf)
     for h in range(len(gain)):
-        _keep(best, gain[h])
+        keep(best, gain[h])
     total = np.zeros(len(base))
     for m in range(n):
         total += best[m]
     budget[0] -= gain.size // 8
-    if not _possible(base, total, k, bounds.far[n], bounds.tol):
+    if not possible(base, total, k, bounds.far[n], bounds.tol):
         return 0
     far, tol = bounds.far[n], bounds.tol
-    return _search(n, k, case, base, gain, best, far, tol, budget, chosen, maybe, tell)
+    return search(n, k, case, base, gain, best, far, tol, budget, chosen, maybe, tell)
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
@@ -231,7 +235,7 @@ def smallest_of_user(  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def _left(case, chosen, n, own, k, lead):  # type: ignore[no-untyped-def]
-    """The k-th lead when items are taken up, which are rivals no more; below 0: the target is in."""
+    """The k-th lead when items, now rivals no more, are taken up; below 0: the target is in."""
     leads(case, chosen, n, lead)
     for p in range(n):
         if own[chosen[p]] > 0:
@@ -254,8 +258,9 @@ def up_more(case, own, k, tol, chosen, sizes):  # type: ignore[no-untyped-def]
     n_pairs, n_items = len(chosen) - 1, len(own)
     lead, trial = np.empty(len(case.start)), np.empty(chosen.shape[1], np.int64)
     best = np.full(n_pairs, np.inf)
-    for trial[0] in range(n_items):
-        for trial[1] in range(trial[0] + 1, n_items):
+    for g in range(n_items):
+        for h in range(g + 1, n_items):
+            trial[0], trial[1] = g, h
             now = _left(case, trial, 2, own, k, lead)
             at = n_pairs
             while at > 0 and best[at - 1] > now:
