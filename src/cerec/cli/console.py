@@ -53,7 +53,7 @@ def remark(text: str) -> None:
 def tell_first_use(*, explaining: bool = False) -> None:
     """Say so where kernels will be compiled and kept first, as on a machine's first long work."""
     if explaining:
-        from cerec.explain.search import minima as kernel
+        from cerec.explain.columns.block import answer_block as kernel
     else:
         from cerec.recommend.kernels import pair_gradients as kernel
     kept = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}-*.nbi"

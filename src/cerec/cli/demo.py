@@ -150,10 +150,12 @@ def _show_coverage(run: Run) -> None:
     started = time.perf_counter()
     status: Counter[str] = Counter()
     sizes: Counter[int] = Counter()
+    history = 0
     for e in _all(run):
         status[e.status] += 1
-        if e.status == "verified":
+        if e.found:
             sizes[e.size] += 1
+            history += e.by == "history"
     seconds = time.perf_counter() - started
     total = sum(status.values())
     table = Table(title=f"Every listed pair of the world, {total:,} explanations")
@@ -167,6 +169,7 @@ def _show_coverage(run: Run) -> None:
             f"{sizes[size]:,}",
             f"{sizes[size] / total:.1%}",
         )
+    table.add_row("  by the user's history", f"{history:,}", f"{history / total:.1%}")
     out.print(table)
     out.print(f"{total / seconds:,.0f} explanations a second, each checked by re-scoring.\n")
 

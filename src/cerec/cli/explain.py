@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +16,7 @@ from cerec.errors import ConfigError
 from cerec.explain.explanation import WhatIf
 from cerec.explain.lookup import Lock, Pair, pair_of, value_row
 from cerec.explain.options import Options
-from cerec.runs.run import Run, open_explainer, open_run
+from cerec.runs.run import Run, open_run
 
 K = Annotated[int, typer.Option("-k", "--k", help="Length of the list.")]
 Added = Annotated[
@@ -40,19 +39,39 @@ def explain(
         list[str] | None,
         typer.Option(metavar="RELATION[=ATTRIBUTE]", help="May not change. Repeatable."),
     ] = None,
-    max_changes: Annotated[int | None, typer.Option(help="Most changes allowed.")] = None,
-    alternatives: Annotated[int, typer.Option(help="How many other answers to add.")] = 0,
-    budget: Annotated[float | None, typer.Option(help="Seconds per explanation.")] = None,
-    bound: Annotated[
-        bool, typer.Option("--bound", help="Add the fewest changes over all values of the data.")
-    ] = False,
+    unlock: Annotated[
+        list[str] | None,
+        typer.Option(help="A relation that may change although people's doings made it."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="attributes|history|both|agent",
+            help="What to change; by default attributes, or the history where they do not do.",
+        ),
+    ] = None,
+    changes: Annotated[
+        str, typer.Option(metavar="replace|remove|any", help="Kinds of changes allowed.")
+    ] = "replace",
     prefer: Annotated[
         str,
         typer.Option(
-            metavar="similar|decisive",
-            help="Of equally small changes: towards the most similar item, or the clearest.",
+            metavar="decisive|near",
+            help="Of equally small changes: the clearest, or towards the most similar item.",
         ),
-    ] = "similar",
+    ] = "decisive",
+    scope: Annotated[
+        str,
+        typer.Option(metavar="value|item", help="Any values, or those one item has together."),
+    ] = "value",
+    max_changes: Annotated[int | None, typer.Option(help="Most changes allowed.")] = None,
+    alternatives: Annotated[int, typer.Option(help="How many other answers to add.")] = 0,
+    relations: Annotated[
+        bool, typer.Option("--relations", help="Add the best answer within each relation.")
+    ] = False,
+    budget: Annotated[
+        float | None, typer.Option(help="Seconds, for recommenders asked for every score.")
+    ] = None,
     everyone: Annotated[bool, typer.Option("--all", help="All lists, to --out.")] = False,
     out_file: Annotated[
         Path | None, typer.Option("--out", parser=named, metavar="PATH", help="A .parquet file.")
@@ -63,17 +82,22 @@ def explain(
     """Say which smallest change would take an item out of a list, or bring one in.
 
     Examples: cerec explain runs/demo --user u001 --item m635 --alternatives 2
+              cerec explain runs/demo --user u001 --item m635 --by history
               cerec explain runs/demo --user u001 --why-not m010 --lock genre
               cerec explain runs/demo --all --out all.parquet --resume
     """
     asked = Options(
         k=k,
+        by=by,  # type: ignore[arg-type]
+        changes=changes,  # type: ignore[arg-type]
+        prefer=prefer,  # type: ignore[arg-type]
+        scope=scope,  # type: ignore[arg-type]
         lock=tuple(_lock(text) for text in lock or ()),
+        unlock=tuple(unlock or ()),
         max_changes=max_changes,
         alternatives=alternatives,
         budget=budget,
-        bound=bound,
-        prefer=prefer,  # type: ignore[arg-type]
+        relations=relations,
     )
     if everyone:
         if out_file is None or user or item or why_not:
@@ -95,7 +119,7 @@ def explain(
         print_json(answer.to_dict())
         return
     out.print(answer)
-    if answer.status == "verified" and len(answer.alternatives) < alternatives:
+    if answer.found and len(answer.alternatives) < alternatives:
         remark(f"{len(answer.alternatives)} other answers; no further one really differs")
 
 
@@ -111,7 +135,6 @@ def _explain_all(folder: Path, path: Path, asked: Options, *, resume: bool, json
             path,
             asked,
             resume=resume,
-            again=partial(open_explainer, folder),
             on_part=lambda done, _: bar.update(task, completed=done),
         )
     seconds = time.perf_counter() - start

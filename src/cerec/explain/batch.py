@@ -1,8 +1,7 @@
 """Explanations of every user's whole list, written to Parquet; a killed run can be taken up again.
 
 Finished parts wait in a folder beside the target, each renamed into place when complete, so a
-part is there in full or not at all. At the end the parts become the target in one rename. A lock
-file beside the parts keeps a second run off the same target.
+part is there in full or not at all. At the end the parts become the target in one rename.
 """
 
 from __future__ import annotations
@@ -11,24 +10,22 @@ import hashlib
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from cerec.errors import RunError
 from cerec.explain.explainer import Explainer
-from cerec.explain.explanation import Explanation
 from cerec.explain.options import Options
-from cerec.explain.parts import SCHEMA, Part, write_part, write_parts
-from cerec.files import lock_file, read_json, refuse_folder, replacing, write_json
-from cerec.threads import kernel_threads
+from cerec.explain.table import SCHEMA
+from cerec.files import read_json, refuse_folder, replacing, write_json
 
-_USERS_PER_PART = 256
-_ROWS_PER_GROUP = 4096
-_PARTS_FOR_PROCESSES = 8  # below, starting processes takes longer than they save
+_USERS_PER_PART = 1024
+_ROWS_PER_GROUP = 65536
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,68 +45,36 @@ def explain_all(
     asked: Options,
     *,
     resume: bool = False,
-    again: Callable[[], Explainer] | None = None,
     on_part: Callable[[int, int], None] | None = None,
 ) -> Summary:
     """Explain all listed pairs of all users into `target`, users and ranks in order.
 
     With `resume` the finished parts of an equal run are kept; without, they are dropped. Raises
-    RunError when the parts belong to another recommender, data or question. `again` makes the same
-    explainer in another process, given as a module's function or a `partial` of one; with it a
-    large job runs on one process per core. `on_part` is told the users done and their total.
-    While it works no other batch may write to `target`: RunError.
+    RunError when the parts belong to another recommender, data or question. `on_part` is told the
+    users done and their total.
     """
     refuse_folder(target)
-    busy = RunError(
-        f"{target}: another explain --all is writing to it; wait for it, or choose another --out"
-    )
-    with lock_file(target.with_name(target.name + ".lock"), busy):
-        return _explain_all(explainer, target, asked, resume, again, on_part)
-
-
-def _explain_all(
-    explainer: Explainer,
-    target: Path,
-    asked: Options,
-    resume: bool,
-    again: Callable[[], Explainer] | None,
-    on_part: Callable[[int, int], None] | None,
-) -> Summary:
-    """`explain_all`, alone at work on the target."""
     folder = target.with_name(target.name + ".parts")
     _prepare(folder, _job(explainer, asked), resume=resume)
-    n_users = len(explainer.data.users)
-    parts = [
-        Part(folder / f"part-{number:06}.parquet", start, min(start + _USERS_PER_PART, n_users))
-        for number, start in enumerate(range(0, n_users, _USERS_PER_PART))
-    ]
-    missing = [part for part in parts if not part.path.exists()]
-    done = n_users - sum(part.stop - part.start for part in missing)
-    for part in _write_parts(explainer, missing, asked, again):
-        done += part.stop - part.start
+    n_users, taken_over = len(explainer.data.users), 0
+    parts: list[Path] = []
+    for start in range(0, n_users, _USERS_PER_PART):
+        users = np.arange(start, min(start + _USERS_PER_PART, n_users))
+        parts.append(folder / f"part-{len(parts):06}.parquet")
+        if parts[-1].exists():
+            taken_over += 1
+            continue
+        table = explainer.tables.of_users(users, asked)
+        with replacing(parts[-1]) as new:
+            table.write_parquet(new)
         if on_part is not None:
-            on_part(done, n_users)
+            on_part(int(users[-1]) + 1, n_users)
     with replacing(target) as new:
-        _join([part.path for part in parts], new)
+        _join(parts, new)
     shutil.rmtree(folder)
     counts = pl.scan_parquet(target).group_by("status").len().collect()
     status = Counter(dict(counts.iter_rows()))
-    return Summary(status.total(), dict(sorted(status.items())), len(parts) - len(missing))
-
-
-def _write_parts(
-    explainer: Explainer,
-    parts: Sequence[Part],
-    asked: Options,
-    again: Callable[[], Explainer] | None,
-) -> Iterator[Part]:
-    """Write the parts, each yielded when it is there."""
-    if again is None or kernel_threads() == 1 or len(parts) < _PARTS_FOR_PROCESSES:
-        for part in parts:
-            write_part(explainer, part, asked)
-            yield part
-    else:
-        yield from write_parts(again, parts, asked, processes=kernel_threads())
+    return Summary(status.total(), dict(sorted(status.items())), taken_over)
 
 
 def _join(parts: list[Path], target: Path) -> None:
@@ -119,12 +84,6 @@ def _join(parts: list[Path], target: Path) -> None:
         return
     whole = pl.scan_parquet(parts, low_memory=True)
     whole.sink_parquet(target, row_group_size=_ROWS_PER_GROUP)
-
-
-def read_table(path: Path) -> list[Explanation]:
-    """The explanations of a table written here."""
-    column = pl.read_parquet(path, columns=["explanation"])["explanation"]
-    return [Explanation.from_dict(json.loads(text)) for text in column]
 
 
 def _prepare(parts: Path, job: dict[str, Any], *, resume: bool) -> None:
@@ -145,15 +104,17 @@ def _prepare(parts: Path, job: dict[str, Any], *, resume: bool) -> None:
 
 
 def _job(explainer: Explainer, asked: Options) -> dict[str, Any]:
-    scorer, digest = explainer.scorer, hashlib.sha256()
-    for table in (scorer.user, scorer.item, scorer.effect, scorer.effect_user, scorer.matrix):
-        if table is not None:
-            digest.update(table.tobytes())
-    options = json.loads(json.dumps(asdict(asked)))  # tuples become lists, as when read back
+    s, digest = explainer.subject, hashlib.sha256()
+    n = len(s.known)
+    some = np.unique(np.linspace(0, n - 1, min(n, 8)).astype(np.int64)) if n else np.zeros(0, int)
+    scores, effects = s.both(some)
+    arrays = s.known.indptr, s.known.indices, s.vocabulary, s.of_item.indices, s.scale
+    for table in (*arrays, scores, effects):
+        digest.update(np.ascontiguousarray(table).tobytes())
     return {
         "data": explainer.data.fingerprint,
-        "scorer": digest.hexdigest()[:32],
-        "pooling": scorer.pooling,
+        "recommender": digest.hexdigest()[:32],
+        "source": s.source,
         "users_per_part": _USERS_PER_PART,
-        "options": options,
+        "options": json.loads(json.dumps(asdict(asked))),  # tuples become lists, as when read back
     }

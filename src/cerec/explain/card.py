@@ -8,13 +8,25 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from cerec.explain.explanation import Change, Explanation, Step
-from cerec.explain.wording import after_label, before_label, checked, relation_label, segments
+from cerec.explain.explanation import Change, Explanation, Reason, Step
+from cerec.explain.wording import (
+    after_label,
+    before_label,
+    checked,
+    reason_label,
+    relation_label,
+    segments,
+)
 
 MOST_ROWS = 12
 """Changes shown in a card, line by line."""
+MOST_REASONS = 6
+"""Parts of the score shown by name; the others are added up."""
+_BAR = 24
 _COLOURS = {
     "verified": "green",
+    "canonical": "cyan",
+    "fitted": "cyan",
     "not_found": "yellow",
     "no_attributes": "yellow",
     "not_recommended": "blue",
@@ -23,21 +35,21 @@ _COLOURS = {
 
 
 def card(e: Explanation) -> Panel:
-    """A panel with the sentence, the changes, the path, how it was checked, and alternatives."""
+    """A panel with the sentence, the reasons, the changes, the path, how it was checked, and
+    other answers.
+    """
     parts: list[RenderableType] = [sentence_text(e)]
+    if e.reasons:
+        parts += [Text(), reasons_table(e.reasons)]
     if e.changes:
         parts += [Text(), changes_table(e.changes)]
     if e.path:
         parts += [Text(), path_text(e.path)]
-    if checked(e):
-        parts += [Text(), Text(checked(e), style="dim")]
-    for number, other in enumerate(e.alternatives, start=2):
-        parts += [
-            Text(),
-            Text(f"Another answer ({number})", style="bold"),
-            sentence_text(other),
-        ]
-        parts.append(changes_table(other.changes))
+    for note in (checked(e), *e.notes):
+        parts += [Text(), Text(note, style="dim")] if note else []
+    for title, other in others(e):
+        parts += [Text(), Text(title, style="bold"), sentence_text(other)]
+        parts += [changes_table(other.changes)] if other.changes else []
     asked = "Why not" if e.question == "why_not" else "Why"
     colour = _COLOURS[e.status]
     return Panel(
@@ -51,6 +63,43 @@ def card(e: Explanation) -> Panel:
         padding=(1, 2),
         width=96,
     )
+
+
+def others(e: Explanation) -> list[tuple[str, Explanation]]:
+    """Further answers with their titles."""
+    found = [(f"Another answer ({n})", a) for n, a in enumerate(e.alternatives, start=2)]
+    for a in e.by_relation:
+        names = {relation_label(c.relation_name or c.relation) for c in a.changes}
+        found.append((f"By its {', '.join(sorted(names))} alone", a))
+    if e.beside is not None:
+        title = "By your history" if e.beside.by == "history" else "By its attributes"
+        found.append((title, e.beside))
+    return found
+
+
+def summed(reasons: tuple[Reason, ...]) -> list[tuple[str, float]]:
+    """The largest parts by name, and the rest as one part: they add up."""
+    shown = [(reason_label(r), r.part) for r in reasons[:MOST_REASONS]]
+    rest = reasons[MOST_REASONS:]
+    if rest:
+        shown.append((f"{len(rest)} smaller parts", sum(r.part for r in rest)))
+    return shown
+
+
+def reasons_table(reasons: tuple[Reason, ...]) -> Table:
+    """One line per part of the score above the average item's, with a bar."""
+    table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
+    table.add_column(max_width=44)
+    table.add_column(justify="right")
+    table.add_column()
+    shown = summed(reasons)
+    largest = max((abs(x) for _, x in shown), default=0.0) or 1.0
+    for label, x in shown:
+        bar = Text("█" * max(1, round(_BAR * abs(x) / largest)), "green" if x >= 0 else "red")
+        table.add_row(Text(label), f"{x:+.3g}", bar)
+    total = sum(x for _, x in shown)
+    table.add_row(Text("above the average item", "bold"), Text(f"{total:+.3g}", "bold"), "")
+    return table
 
 
 def sentence_text(e: Explanation) -> Text:
@@ -72,7 +121,8 @@ def changes_table(changes: tuple[Change, ...]) -> Table:
         # the style of a span, not of the whole: the line must not go on into the padding
         before = Text.assemble((before_label(change), "strike") if change.before else ("—", "dim"))
         after = Text(after_label(change)) if change.after else Text("removed", "dim")
-        table.add_row(Text(relation_label(change)), before, "→", after)
+        label = relation_label(change.relation_name or change.relation)
+        table.add_row(Text(label), before, "→", after)
     if len(changes) > MOST_ROWS:
         table.add_row(Text(f"and {len(changes) - MOST_ROWS} more", "dim"))
     return table

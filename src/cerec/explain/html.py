@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
-from cerec.explain.card import MOST_ROWS
-from cerec.explain.explanation import Change, Explanation, Step
+from cerec.explain.card import MOST_ROWS, others, summed
+from cerec.explain.explanation import Change, Explanation, Reason, Step
 from cerec.explain.wording import after_label, before_label, checked, relation_label, segments
 
 _BOX = (
@@ -24,13 +24,16 @@ def explanation_html(e: Explanation) -> str:
         f"<strong>{asked} {escape(e.name_of(e.item))}?</strong>"
         f'<span style="color:{colour};white-space:nowrap">{status}</span></div>',
         f'<p style="margin:.5rem 0">{_emphasised(e)}</p>',
+        _reasons(e.reasons),
         _changes(e.changes),
         _path(e.path),
     ]
-    if checked(e):
-        parts.append(f'<div style="opacity:.65;font-size:.85em">{escape(checked(e))}</div>')
-    for other in e.alternatives:
-        parts.append(f'<p style="margin:.7rem 0 .3rem">Or: {_emphasised(other)}</p>')
+    for note in (checked(e), *e.notes):
+        if note:
+            parts.append(f'<div style="opacity:.65;font-size:.85em">{escape(note)}</div>')
+    for title, other in others(e):
+        title = f"<strong>{escape(title)}.</strong>"
+        parts.append(f'<p style="margin:.7rem 0 .3rem">{title} {_emphasised(other)}</p>')
         parts.append(_changes(other.changes))
     return f'<div style="{_BOX}">{"".join(parts)}</div>'
 
@@ -42,6 +45,22 @@ def _emphasised(e: Explanation) -> str:
     )
 
 
+def _reasons(reasons: tuple[Reason, ...]) -> str:
+    """Bars that add up to how far the item is above the average one."""
+    if not reasons:
+        return ""
+    shown = summed(reasons)
+    largest = max(abs(x) for _, x in shown) or 1.0
+    cell, rows = '<td style="text-align:left;padding:.1rem .8rem .1rem 0">', []
+    for label, x in shown:
+        colour, width = "#2e7d32" if x >= 0 else "#c62828", 8 * abs(x) / largest
+        bar = f'<div style="background:{colour};height:.7em;width:{width:.2f}rem"></div>'
+        rows.append(f"<tr>{cell}{escape(label)}</td>{cell}{x:+.3g}</td>{cell}{bar}</td></tr>")
+    total = sum(x for _, x in shown)
+    rows.append(f"<tr>{cell}<b>above the average item</b></td>{cell}<b>{total:+.3g}</b></td></tr>")
+    return f'<table style="border-collapse:collapse;margin:.3rem 0">{"".join(rows)}</table>'
+
+
 def _changes(changes: tuple[Change, ...]) -> str:
     if not changes:
         return ""
@@ -51,7 +70,7 @@ def _changes(changes: tuple[Change, ...]) -> str:
         before = f"<s>{escape(before_label(change))}</s>" if change.before else "—"
         after = escape(after_label(change)) if change.after else "<i>removed</i>"
         rows.append(
-            f"<tr>{cell}{escape(relation_label(change))}</td>"
+            f"<tr>{cell}{escape(relation_label(change.relation_name or change.relation))}</td>"
             f"{cell}{before}</td>{cell}→ <b>{after}</b></td></tr>"
         )
     if len(changes) > MOST_ROWS:

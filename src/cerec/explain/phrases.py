@@ -72,7 +72,8 @@ def phrases(solved: Solved, labels: Labels) -> Phrases:
     out = solved.direction == "out"
     listed = a.rank_before <= solved.k
     opening = np.where(a.rank_before == 0, 2, np.where(listed, 0, 1)).astype(np.int8)
-    opening[(a.rank_before == 0) & np.isnan(a.score_before)] = 3
+    for n in np.flatnonzero(opening == 2):
+        opening[n] = 2 if a.item[n] in labels.subject.known.row(int(a.user[n])) else 3
     why = np.where((opening == 0) & out & (not labels.silent), _why(solved, labels), 0).astype(
         np.int8
     )
