@@ -16,10 +16,19 @@ ROOMS = [
     *("serve", "cli"),
 ]
 """Rooms of `cerec`, each of which may import those before it and itself."""
-BENCH = ["statistics", "systems", "compare", "explainers", "consistency", "reproduce", "cli"]
+BENCH = [
+    "statistics",
+    "scorers",
+    "systems",
+    "compare",
+    "explainers",
+    "consistency",
+    "reproduce",
+    "cli",
+]
 FREE = {"cerec", "cerec.__main__", "cerec_bench"}
 """The doors, which import public names when they are used."""
-AGENT = {"cerec.runs.train", "cerec.runs.wrap"}
+AGENT = {"cerec.runs.agents", "cerec.runs.cotrain"}
 """What trains may import the agent, inside its functions; nothing else after it may."""
 TORCH = {"cerec.recommend.lightgcn", "cerec.recommend.sparse", "cerec.runs.board"}
 """Modules outside `agent` and the bench that use torch; nothing imports them before they are

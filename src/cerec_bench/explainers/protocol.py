@@ -32,10 +32,10 @@ from cerec.explain.proposer import NeighbourProposer, Proposer, unit_rows
 from cerec.explain.standing import Standing
 from cerec.recommend.base import Context as Moment
 from cerec.recommend.context import lists_of
-from cerec.recommend.foldin import fold_in
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
 from cerec.settings.agent import AgentConfig, EncoderConfig
+from cerec_bench.explainers.fold_in import fold_in
 
 Rows = NDArray[np.int32]
 _NOTHING: Rows = np.zeros(0, np.int32)
@@ -173,7 +173,7 @@ class Context:
         agent = WalkAgent(setup.agent, setup.encoder, self.graph, facts, seed=self.seed)
         s = self.scorer
         lists = lists_of(s, self.train, setup.agent.list_length)
-        moment = Moment(self.train, facts, s.user, s.item, lists, s.effect)
+        moment = Moment(self.train, facts, s.user, s.item, lists)
         user, item = self.train.row_of(), self.train.indices
         for epoch in range(setup.epochs):
             agent.learn(user, item, moment, rng=generator(self.seed, f"training/agent/{epoch}"))
