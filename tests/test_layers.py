@@ -17,6 +17,9 @@ ROOMS = [
 ]
 """Rooms of `cerec`, each of which may import those before it and itself."""
 BENCH = [
+    *("statistics", "scorers", "systems", "compare", "explainers", "consistency"),
+    *("reproduce", "cli"),
+]
     "statistics",
     "scorers",
     "systems",
