@@ -93,24 +93,9 @@ class RunConfig:
         return self
 
 
-PRESETS: dict[str, dict[str, dict[str, Any]]] = {
-    "paper": {
-        "model": {"name": COTRAINED},
-        "recommender": {"model": "climf"},
-        "signals": {"negatives": "uniform", "counterfactuals": "literal", "chooser": "agent"},
-    },
-    "mixture": {
-        "model": {"name": COTRAINED},
-        "signals": {"negatives": "dns", "counterfactuals": "mixture", "chooser": "agent"},
-    },
-    "imagined": {
-        "model": {"name": COTRAINED},
-        "signals": {"negatives": "dns", "counterfactuals": "imagined", "chooser": "agent"},
-    },
-}
-"""The three ways to learn from the agent's counterfactuals, as settings to start from: `paper` has
-its loss (eq. 4) and the counterfactual item as the negative. Without a preset, imagined items are
-chosen by uniform walks."""
+PRESETS: dict[str, dict[str, dict[str, Any]]] = {"paper": {"model": {"name": COTRAINED}}}
+"""Settings to start from. `paper`: the paper's system, whose other tables have its form as their
+defaults."""
 
 
 def preset_tables(name: str) -> dict[str, dict[str, Any]]:

@@ -1,23 +1,18 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-import cerec
 from cerec.data.facts import Facts
 from cerec.data.split import split
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import ConfigError
 from cerec.recommend.bpr import PairFactorisation
-from cerec.recommend.foldin import add_user, fold_in, others_of, solve
-from cerec.recommend.lines import ease
 from cerec.recommend.negatives import Uniform
 from cerec.recommend.scorer import score_all, top_k
 from cerec.settings.data import SplitConfig
 from cerec.settings.recommender import RecommenderConfig
-from recommend_worlds import random_world
+from cerec_bench.explainers.fold_in import fold_in, others_of, solve
 
 
 def test_the_answer_is_where_the_gradient_vanishes() -> None:
@@ -71,15 +66,14 @@ def test_a_copy_of_a_known_user_gets_a_similar_list() -> None:
     scorer = model.scorer()
     shared = []
     for u in range(0, 150, 10):
-        grown, row = add_user(scorer, train.row(u), l2=config.l2)
-        assert row == 150
-        lists = [top_k(grown.scores(r), 10, train.row(u)) for r in (u, row)]
+        copy = fold_in(scorer.item, train.row(u), l2=config.l2)
+        both = scorer.scores(u), score_all(copy, scorer.item_t)
+        lists = [top_k(scores, 10, train.row(u)) for scores in both]
         shared.append(len(np.intersect1d(*lists)) / 10)
     assert np.mean(shared) > 0.6
-    assert np.array_equal(scorer.scores(5), grown.scores(5))
 
 
-def test_items_that_do_not_exist_and_matrix_models_are_refused() -> None:
+def test_items_that_do_not_exist_are_refused() -> None:
     item = np.zeros((3, 2), np.float32)
     with pytest.raises(ConfigError, match=r"0..2, got \[3\]"):
         fold_in(item, np.array([3]), l2=0.1)
@@ -91,23 +85,3 @@ def test_items_that_do_not_exist_and_matrix_models_are_refused() -> None:
     for l2 in (-1.0, float("nan"), float("inf")):
         with pytest.raises(ConfigError, match="l2 from 0"):
             fold_in(item, np.array([1]), l2=l2)
-    known, _ = random_world(0)
-    with pytest.raises(ConfigError, match="no item factors"):
-        add_user(ease(known, 20), np.array([1]), l2=0.1)
-
-
-@pytest.mark.parametrize("model", ["bpr", "climf"])
-def test_a_run_folds_in_by_its_own_loss(model: str, small_run: cerec.Run) -> None:
-    config = replace(small_run.config.recommender, model=model)
-    run = cerec.Run(
-        small_run.data,
-        small_run.split,
-        small_run.scorer,
-        config=replace(small_run.config, recommender=config),
-    )
-    rows = small_run.split.train.row(5)
-    alone = {"bpr": 0.0, "climf": 1.0}[model]
-    vector = fold_in(small_run.scorer.item, rows, l2=config.l2, alone=alone)
-    want = score_all(vector, small_run.scorer.item_t)
-    listed = run.recommend_for([run.data.items[i] for i in rows], k=9)
-    assert [line.score for line in listed] == want[top_k(want, 9, rows)].tolist()

@@ -1,15 +1,12 @@
-"""Recommending for someone who was not there in training, known by a handful of items."""
+"""The user vector that a history has, item vectors fixed: what removing an action does to it."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from cerec.errors import ConfigError
-from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
 from cerec.threads import blas_threads
 
@@ -122,19 +119,3 @@ def slopes(
     # without a pull towards zero the loss may be flat somewhere
     flat = max(l2 * n, 1e-8) * np.eye(len(u))
     return hessian + flat, gradient
-
-
-def add_user(
-    scorer: Scorer, liked: NDArray[np.integer], *, l2: float, alone: float = 0.0
-) -> tuple[Scorer, int]:
-    """The scorer with one more user, and that user's row; the other users' scores are untouched.
-
-    `l2` and `alone` are those of the loss that the model learned by; see `fold_in`.
-    """
-    if scorer.matrix is not None:
-        raise ConfigError("this recommender has no item factors to fold a new user in with")
-    vector = fold_in(scorer.item, liked, l2=l2, alone=alone)[None, :]
-    user = np.concatenate([scorer.user, vector])
-    same = scorer.effect_user.shape[1] == user.shape[1]
-    effect_user = user if same else np.pad(scorer.effect_user, ((0, 1), (0, 0)))
-    return replace(scorer, user=user, effect_user=effect_user), len(user) - 1
