@@ -17,8 +17,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cerec.explain.columns.engine import Answers, Question, Source, answer_listed, make_values
 from cerec.data.ragged import Ragged
+from cerec.explain.columns.engine import Answers, Question, Source, answer_listed, make_values
 
 SIZES = (2400, 300, 150, 100, 50)  # values of each relation: actor, director, ... genre
 PER_ITEM = (6, 1, 1, 1, 3)

@@ -17,12 +17,12 @@ from collections.abc import Callable
 import numpy as np
 import torch
 import torch.nn.functional as F
+from cerec.recommend.swaps import RandomSwaps
 
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.recommend.bpr import PairFactorisation
 from cerec.recommend.negatives import DNS, Uniform
-from cerec.recommend.swaps import RandomSwaps
 from cerec.settings.recommender import RecommenderConfig
 from cerec.settings.train import SignalConfig
 

@@ -21,8 +21,8 @@ from torch import Tensor
 
 from cerec.data.ragged import Ragged
 from cerec.data.synthetic.generate import WorldConfig, make_world
-from cerec.recommend.foldin import solve
 from cerec.threads import set_threads
+from cerec_bench.explainers.fold_in import solve
 from cerec_bench.systems.cadsi_routing import Edges, route
 from cerec_bench.systems.neuacf_similarity import path_sim
 

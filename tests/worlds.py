@@ -5,4 +5,7 @@ from cerec.settings.run import RunConfig
 from cerec.settings.train import TrainConfig
 
 SMALL = WorldConfig(users=60, items=80, interactions=1500)
-QUICK = RunConfig(train=TrainConfig(epochs=6, warmup=2, validate_every=2, agent_epochs=2))
+QUICK = RunConfig(
+    model={"name": "cotrained"},
+    train=TrainConfig(epochs=6, warmup=2, validate_every=2, agent_epochs=2),
+)

@@ -145,7 +145,7 @@ def test_negatives_are_unknown_items(twin_world: Any) -> None:
         assert j not in world.context.known.row(u)
 
 
-def test_an_item_that_cannot_walk_gets_a_uniform_negative_and_no_swap(
+def test_an_item_that_cannot_walk_gets_a_uniform_negative(
     make_world: Callable[..., Any],
 ) -> None:
     item = np.array([[3.0], [2.0], [1.0]], np.float32)
@@ -155,8 +155,6 @@ def test_an_item_that_cannot_walk_gets_a_uniform_negative_and_no_swap(
     assert np.isfinite(list(figures.values())).all()
     negative = agent.negatives.draw(world.user, world.item, world.context, np.random.default_rng(0))
     assert negative[0] in (1, 2)
-    lost, gained = agent.swaps.draw(world.user, world.item, world.context, np.random.default_rng(0))
-    assert lost.tolist() == gained.tolist() == [-1]
 
 
 def test_what_the_user_knows_is_no_counterfactual(make_world: Callable[..., Any]) -> None:
@@ -165,64 +163,11 @@ def test_what_the_user_knows_is_no_counterfactual(make_world: Callable[..., Any]
     item = np.array([[4.0], [3.0], [2.0], [1.0]], np.float32)
     world = make_world([(0, 0), (0, 1)], facts, np.ones((1, 1), np.float32), item, 3, 1)
     for depth in (1, 2):  # a walk of two steps gets to 1 and no further
-        agent = agent_of(world, list_length=1, depth=depth, swap="random")
+        agent = agent_of(world, list_length=1, depth=depth)
         learn(agent, world, 1)
         user, start = np.zeros(40, np.int32), np.zeros(40, np.int32)
         rng = np.random.default_rng(0)
         assert set(agent.negatives.draw(user, start, world.context, rng)) == {2, 3}
-        lost, gained = agent.swaps.draw(user, start, world.context, rng)
-        assert set(lost) == set(gained) == {-1}
-
-
-@pytest.mark.parametrize("swap", ["lowest", "random", "highest"])
-def test_swaps_exchange_values_of_one_relation(twin_world: Any, swap: str) -> None:
-    world = twin_world
-    agent = agent_of(world, swap=swap)
-    learn(agent, world, 1)
-    rng = np.random.default_rng(0)
-    value = rng.standard_normal((world.facts.n_values, 16)).astype(np.float32)
-    context = type(world.context)(
-        world.context.known,
-        world.facts,
-        world.context.user,
-        world.context.item,
-        world.context.lists,
-        value,
-    )
-    lost, gained = agent.swaps.draw(world.user, world.item, context, rng)
-    assert (lost >= 0).any()
-    for i, out, came in zip(world.item, lost, gained, strict=True):
-        assert (out < 0) == (came < 0)
-        if out >= 0:
-            assert out in world.facts.of_item.row(i)
-            assert came not in world.facts.of_item.row(i)
-            assert world.facts.relation[out] == world.facts.relation[came]
-
-
-def test_the_lowest_and_highest_swap_by_hand(make_world: Callable[..., Any]) -> None:
-    # Item 0 has values 0 and 1, item 1 has values 2 and 3, all of one relation, and both have 4.
-    facts = [(0, 0, 0), (0, 0, 1), (1, 0, 2), (1, 0, 3), (0, 1, 4), (1, 1, 4)]
-    item = np.array([[3.0], [-1.0], [2.0]], np.float32)
-    world = make_world([(0, 0)], facts, np.ones((1, 1), np.float32), item, 5, 1)
-    value = np.array([[5.0], [7.0], [1.0], [2.0], [0.0]], np.float32)
-    context = type(world.context)(
-        world.context.known, world.facts, world.context.user, item, world.context.lists, value
-    )
-    for swap, expected in [("lowest", (1, 2)), ("highest", (0, 3))]:
-        agent = agent_of(world, list_length=1, swap=swap)
-        learn(agent, world, 1)
-        lost, gained = agent.swaps.draw(world.user, world.item, context, np.random.default_rng(0))
-        assert (int(lost[0]), int(gained[0])) == expected
-
-
-def test_a_change_by_its_effect_needs_the_vectors_of_values(twin_world: Any) -> None:
-    agent = agent_of(twin_world, swap="lowest")
-    learn(agent, twin_world, 1)
-    rng = np.random.default_rng(0)
-    with pytest.raises(
-        ConfigError, match=r"agent\.swap = 'lowest' needs a recommender that learns"
-    ):
-        agent.swaps.draw(twin_world.user, twin_world.item, twin_world.context, rng)
 
 
 @pytest.mark.parametrize("baseline", ["others", "mean", "value"])
@@ -364,25 +309,9 @@ def test_the_proposer_needs_vectors_alone(twin_world: Any) -> None:
         BeamProposer(agent.vectors()[1:], world.graph, agent.config, agent.encoder_config)
 
 
-def test_what_is_asked_too_early_or_without_a_test_is_refused(twin_world: Any) -> None:
+def test_what_is_asked_too_early_is_refused(twin_world: Any) -> None:
     with pytest.raises(RunError, match="has not learned yet"):
         agent_of(twin_world).vectors()
-    with pytest.raises(ConfigError, match="needs a flip test"):
-        agent_of(twin_world, reward="verified")
-
-
-def test_the_verified_reward_is_learned_from(twin_world: Any) -> None:
-    world = twin_world
-    asked = []
-
-    def flip(context: Any, user: Any, item: Any, other: Any) -> Any:
-        asked.append(len(user))
-        return np.where(other % 5 == 1, 1, 0)
-
-    config = AgentConfig(reward="verified", list_length=5, pairs=32, updates=2)
-    agent = WalkAgent(config, SMALL, world.graph, world.facts, seed=0, flip=flip)
-    learn(agent, world, 1)
-    assert asked == [128, 128]
 
 
 def test_fewer_walks_start_where_attributes_are_crowded(small_run: Run) -> None:
@@ -391,9 +320,8 @@ def test_fewer_walks_start_where_attributes_are_crowded(small_run: Run) -> None:
         agent = WalkAgent(config, EncoderConfig(), small_run.ckg, small_run.facts, seed=0)
         train = small_run.split.train
         lists = np.empty((len(train), 0), np.int32)
-        context = Context(
-            train, small_run.facts, small_run.scorer.user, small_run.scorer.item, lists
-        )
+        arrays = small_run.kept.arrays
+        context = Context(train, small_run.facts, arrays["user"], arrays["item"], lists)
         user, _ = agent._starts(train.row_of(), train.indices, context, np.random.default_rng(0))
         return len(user) // config.draws
 

@@ -43,10 +43,8 @@ def others(data: Dataset, part: int) -> Dataset:
 
 def learned(run: cerec.Run) -> list[np.ndarray]:
     assert run.vectors is not None
-    scorer, graph = run.scorer, run.ckg.adjacency
-    return [
-        scorer.user, scorer.item, scorer.effect, run.vectors, graph.indptr, graph.indices,
-    ]  # fmt: skip
+    graph = run.ckg.adjacency
+    return [*run.kept.arrays.values(), run.vectors, graph.indptr, graph.indices]
 
 
 def timeless(run: cerec.Run) -> list[dict[str, Any]]:

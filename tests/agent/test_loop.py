@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 
 from cerec.agent.loop import Trainer
-from cerec.agent.signals import plain, signals
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
 from cerec.history import read_history
 from cerec.interrupts import stoppable
+from cerec.recommend.negatives import Uniform
 from cerec.recommend.scorer import Scorer
-from cerec.recommend.swaps import RandomSwaps
 from cerec.settings.train import SignalConfig, TrainConfig
 
 TRAIN = Ragged(np.array([0, 2, 3]), np.array([0, 1, 2], np.int32))
@@ -32,9 +31,9 @@ class Counter:
 
     def __init__(self, peak: int = 100, stop_at: int = -1) -> None:
         self.weight, self.epochs, self.peak, self.stop_at = 0.0, 0, peak, stop_at
-        self.swapped: list[bool] = []
+        self.drawn: list[Any] = []
 
-    def epoch(self, user: Any, item: Any, negatives: Any, *, rng: Any, swaps: Any = None) -> float:
+    def epoch(self, user: Any, item: Any, negatives: Any, *, rng: Any) -> float:
         assert user.tolist() == [0, 0, 1]
         assert item.tolist() == [0, 1, 2]
         if self.epochs == self.stop_at:
@@ -42,7 +41,7 @@ class Counter:
             raise KeyboardInterrupt
         self.weight += rng.random()
         self.epochs += 1
-        self.swapped.append(swaps is not None)
+        self.drawn.append(negatives)
         return -self.weight
 
     def factors(self) -> Any:
@@ -68,10 +67,6 @@ class Learner:
 
     @property
     def negatives(self) -> Any:
-        return self
-
-    @property
-    def swaps(self) -> Any:
         return self
 
     list_length = 5
@@ -120,14 +115,14 @@ def test_early_stopping_restores_the_best_epoch() -> None:
     assert job.progress.stopper.best_epoch == 4
 
 
-@pytest.mark.parametrize("kind", ["imagined", "none"])
+@pytest.mark.parametrize("kind", ["literal", "none"])
 def test_the_end_is_told_as_it_would_be_if_nothing_better_came(kind: Any) -> None:
     job, seen = trainer(Counter(peak=4), Learner(), epochs=50), []
     job.signals = SignalConfig(chooser="agent", counterfactuals=kind)
     job.watch(lambda row: seen.append(row["until"]))
     job.run()
     # looks at 2 (of the warm-up where there is one), 4 (best), 6 and 8; two without a better one
-    first = 8 if kind == "imagined" else 6
+    first = 8 if kind == "literal" else 6
     assert seen == [first, first, first, 8, 8, 8, 8, 8, 3, 3, 3]
     assert all("until" not in row for row in job.progress.history)
 
@@ -155,7 +150,7 @@ def test_the_end_is_the_same_after_a_stop(tmp_path: Path) -> None:
 def test_counterfactuals_come_after_the_warm_up_and_the_agent_goes_on() -> None:
     model, policy = Counter(), Learner()
     trainer(model, policy, epochs=5).run()
-    assert model.swapped == [False, False, True, True, True]
+    assert model.drawn == [Uniform(), Uniform(), policy, policy, policy]
     assert policy.learned == 3 + 3
 
 
@@ -282,17 +277,8 @@ def test_settings_are_checked() -> None:
     for bad in ({"epochs": 0}, {"warmup": -1}, {"metric": "auc"}, {"metric": "ndcg@x"}):
         with pytest.raises(ConfigError, match=next(iter(bad))):
             TrainConfig(**bad)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="share"):
-        SignalConfig(share=2.0)
-    with pytest.raises(ConfigError, match="swap_steps"):
-        SignalConfig(swap_steps=0)
-
-
-def test_a_uniform_walk_of_the_asked_length_chooses_what_is_imagined() -> None:
-    for config, steps in ((SignalConfig(), 3), (SignalConfig(swap_steps=5), 5)):
-        negatives, swaps = signals(config, None, plain(config))
-        assert negatives == plain(config)
-        assert swaps == RandomSwaps(steps)
+    with pytest.raises(ConfigError, match="dns_candidates"):
+        SignalConfig(dns_candidates=0)
 
 
 @pytest.mark.parametrize("metric", ["ndcg@020", "ndcg@\u00b2", "ndcg@0", "ndcg", "hr@5", 3])

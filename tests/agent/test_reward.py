@@ -90,22 +90,14 @@ def test_rewards_by_hand(world: Any) -> None:
     cut = cutoffs(world.context, 2)
     half = 1 / np.sqrt(2)
 
-    def reward(kind: str, **settings: Any) -> Any:
-        config = AgentConfig(reward=kind, **settings)  # type: ignore[arg-type]
-        return rewards(made, vector, world.context, cut, config, settings_flip)
-
-    def settings_flip(context: Any, user: Any, item: Any, other: Any) -> Any:
-        assert context is world.context
-        assert (user == 0).all()
-        assert item.tolist() == [0, 1][: len(item)]  # always from the start of the walk
-        return np.where(other == 3, 2, 0)
+    def reward(kind: str) -> Any:
+        config = AgentConfig(reward=kind)  # type: ignore[arg-type]
+        return rewards(made, vector, world.context, cut, config)
 
     # walk 0: 0 -> 3 (rational, cosine 0.71) -> 2 (rational, cosine -0.71); walk 1: 1 -> 0 and ends
     np.testing.assert_allclose(reward("rationality"), [[1, 0], [1, 0]])
     np.testing.assert_allclose(reward("similarity"), [[half, 0], [-half, 0]], atol=1e-7)
     np.testing.assert_allclose(reward("all"), [[1 + half, 0], [1 - half, 0]], atol=1e-7)
-    verified = reward("verified", price=0.25)
-    np.testing.assert_allclose(verified, [[1 + half + 0.5, 0], [1 - half, 0]], atol=1e-7)
 
 
 def test_pair_scores_are_the_scorers_bits() -> None:

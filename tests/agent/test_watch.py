@@ -2,21 +2,15 @@
 
 import math
 
-import numpy as np
 import pytest
 
 from cerec.agent.watch import LossWatch
-from cerec.data.ragged import Ragged
 from cerec.settings.recommender import RecommenderConfig
-
-KNOWN = Ragged.from_pairs(np.array([0, 0, 0, 0, 1]), np.array([0, 1, 2, 3, 0]), 2)
 
 
 def test_only_a_loss_far_above_chance_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    # imagined items of user 0, who knows four, count half; of five pairs they are four
-    config = RecommenderConfig(swap_known=2)
-    chance = math.log(2) * (1 + (4 * 0.5 + 1) / 5)
-    watch = LossWatch(config, KNOWN, imagined=True)
+    chance = 2 * math.log(2)  # of two terms
+    watch = LossWatch(RecommenderConfig(model="climf"))
     watch({"loss": 3.9 * chance})
     watch({"phase": "agent"})
     assert caplog.text == ""
@@ -29,14 +23,14 @@ def test_only_a_loss_far_above_chance_is_told(caplog: pytest.LogCaptureFixture) 
 
 
 def test_the_start_is_named_where_it_is_wide(caplog: pytest.LogCaptureFixture) -> None:
-    LossWatch(RecommenderConfig(init=10.0), KNOWN, imagined=False)({"loss": 100.0})
+    LossWatch(RecommenderConfig(model="bpr", init=10.0))({"loss": 100.0})
     assert "at most 0.69; lower recommender.learning_rate (0.05) or recommender.init (10.0)" in (
         caplog.text
     )
 
 
 def test_a_loss_of_nothing_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    watch = LossWatch(RecommenderConfig(), KNOWN, imagined=False)
+    watch = LossWatch(RecommenderConfig())
     for _ in range(2):
         watch({"loss": 0.0})
     assert caplog.text.count("no pair was learned from") == 1

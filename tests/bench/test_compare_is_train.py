@@ -1,4 +1,4 @@
-"""The row `cerec` of a comparison is what `cerec train` makes of the same data and settings."""
+"""Rows of a comparison are what `cerec train` makes of the same data and settings."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import pytest
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset, Triples
 from cerec.data.split import split
 from cerec.data.synthetic.generate import WorldConfig, make_world
-from cerec.runs.run import Run
+from cerec.recommend.base import Material
+from cerec.runs.evaluate import subject_lists
 from cerec.runs.train import train
 from cerec.settings.run import RunConfig
 from cerec.settings.train import TrainConfig
 from cerec.threads import set_threads
-from cerec_bench.compare.contenders import contender
+from cerec_bench.compare.contenders import Task, contender
 from cerec_bench.compare.fit import FitConfig
-from cerec_bench.compare.grid import Grid, Plan
+from cerec_bench.compare.grid import Cell, Grid, Plan
 
 SEED = 1
 FIT = FitConfig(epochs=8, every=2, patience=2)
@@ -26,6 +27,7 @@ TRAINING = TrainConfig(
     epochs=FIT.epochs, validate_every=FIT.every, patience=FIT.patience, agent_epochs=0
 )
 WORLD = make_world(WorldConfig(users=60, items=80, interactions=1200), seed=3)
+METRICS = ("recall@20", "ndcg@20", "hr@20", "mrr@20")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,21 +44,16 @@ def with_newcomers(data: Dataset) -> Dataset:
 
 
 def without_facts(data: Dataset) -> Dataset:
-    """No item has an attribute, so that imagined items do nothing."""
+    """No item has an attribute."""
     none = np.zeros(0, np.int32)
     return replace(data, triples=Triples(none, none, none))
 
 
-def compared(data: Dataset, folder: Path, params: dict[str, object]) -> tuple[float, dict, int]:
-    plan = Plan(models=("cerec",), seeds=2, ks=(20,), fit=FIT)
-    cell = Grid(data, split(data, seed=SEED), plan, folder)._cell("cerec", "seed", params, SEED)
+def compared(name: str, data: Dataset, folder: Path, params: dict[str, object]) -> Cell:
+    plan = Plan(models=(name,), seeds=2, ks=(20,), fit=FIT)
+    cell = Grid(data, split(data, seed=SEED), plan, folder)._cell(name, "seed", params, SEED)
     assert cell.error == ""
-    assert cell.valid is not None
-    return cell.valid, cell.test, cell.best_epoch
-
-
-def trained(data: Dataset, config: RunConfig) -> Run:
-    return train(data, replace(config, train=TRAINING), seed=SEED)
+    return cell
 
 
 WORLDS = {
@@ -67,32 +64,56 @@ WORLDS = {
 
 
 @pytest.mark.parametrize("name", WORLDS)
-@pytest.mark.parametrize("chooser", ["random", "agent", "verified"])
-def test_the_row_is_the_training(name: str, chooser: str, tmp_path: Path) -> None:
-    data, config = WORLDS[name], RunConfig()
-    params: dict[str, object] = {}
-    if chooser != "random":
-        reward = "verified" if chooser == "verified" and name != "no facts" else "all"
-        params = {"signals.chooser": "agent", "agent.reward": reward, "agent.pairs": 64}
-        config = replace(
-            config,
-            signals=replace(config.signals, chooser="agent"),
-            agent=replace(config.agent, reward=reward, pairs=64),
-        )
-    valid, test, best = compared(data, tmp_path, params)
-    run = trained(data, config)
-    assert best == run.meta["best_epoch"]
-    assert valid == pytest.approx(run.metrics["valid"]["ndcg@20"], rel=1e-12)
-    for metric in ("recall@20", "ndcg@20", "hr@20", "mrr@20"):
-        assert test[metric] == pytest.approx(run.metrics["test"][metric], rel=1e-12)
+def test_linear_is_the_default_with_holdout(name: str, tmp_path: Path) -> None:
+    data = WORLDS[name]
+    config = RunConfig(model={"name": "linear", "holdout": True})
+    run = train(data, config, seed=SEED)
+    cell = compared("linear", data, tmp_path, {})
+    assert cell.valid == pytest.approx(run.metrics["valid"]["ndcg@20"], rel=1e-12)
+    for metric in METRICS:
+        assert cell.test[metric] == pytest.approx(run.metrics["test"][metric], rel=1e-12)
+
+
+def test_lists_of_linear_are_those_of_the_run() -> None:
+    parts = split(WORLD, seed=SEED)
+    run = train(WORLD, RunConfig(model={"name": "linear", "holdout": True}), seed=SEED)
+    material = Material(parts.train, run.facts, run.ckg, SEED)
+    task = Task({}, material, FIT, lambda lists: 0.0, WORLD, parts.valid)
+    lists = contender("linear").fit(task).lists
+    known = parts.known_before("test")
+    want = subject_lists(run.subject, known, 20)
+    np.testing.assert_array_equal(lists(known, 20), want)
+    some = np.array([7, 3, 50])
+    np.testing.assert_array_equal(lists(known, 20, some), want[some])
+    first = [line.item for line in run.recommend(WORLD.users[4], 20)]
+    assert [WORLD.items[i] for i in lists(parts.train, 20)[4]] == first
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("chooser", ["random", "agent"])
+def test_the_paper_s_row_is_its_training(name: str, chooser: str, tmp_path: Path) -> None:
+    data, config = WORLDS[name], RunConfig.of(preset="paper")
+    params: dict[str, object] = {"signals.chooser": chooser, "agent.pairs": 64}
+    config = replace(
+        config,
+        signals=replace(config.signals, chooser=chooser),
+        agent=replace(config.agent, pairs=64),
+        train=TRAINING,
+    )
+    cell = compared("cerec-paper", data, tmp_path, params)
+    run = train(data, config, seed=SEED)
+    assert cell.best_epoch == run.meta["best_epoch"]
+    assert cell.valid == pytest.approx(run.metrics["valid"]["ndcg@20"], rel=1e-12)
+    for metric in METRICS:
+        assert cell.test[metric] == pytest.approx(run.metrics["test"][metric], rel=1e-12)
 
 
 def test_cells_of_the_earlier_recipe_are_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = Plan(models=("cerec",), seeds=1, ks=(20,), fit=replace(FIT, epochs=1))
+    plan = Plan(models=("cerec-paper",), seeds=1, ks=(20,), fit=replace(FIT, epochs=1))
     grid = Grid(WORLD, split(WORLD, seed=SEED), plan, tmp_path)
     (now,) = grid.run()
-    earlier = replace(contender("cerec"), recipe=1)
+    earlier = replace(contender("cerec-paper"), recipe=1)
     monkeypatch.setattr("cerec_bench.compare.grid.contender", lambda name: earlier)
     assert grid.run()[0].key != now.key

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
-from cerec.recommend.foldin import fold_in
 from cerec.recommend.scorer import Scorer
 from cerec_bench.explainers.accent import Accent, influences
+from cerec_bench.explainers.fold_in import fold_in
 from cerec_bench.explainers.history import fewest
 from cerec_bench.explainers.pairs import listed_pairs
 from cerec_bench.explainers.prince import PageRank, Prince

@@ -15,7 +15,7 @@ class Counter:
     def __init__(self) -> None:
         self.seen = 0
 
-    def epoch(self, user, item, negatives, *, rng, swaps=None) -> float:
+    def epoch(self, user, item, negatives, *, rng) -> float:
         self.seen += 1
         return 1.0 / self.seen
 

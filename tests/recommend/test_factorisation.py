@@ -3,57 +3,44 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cerec.errors import ConfigError, RunError
+from cerec.errors import ConfigError
 from cerec.recommend.bpr import PairFactorisation
-from cerec.recommend.factors import swap_weights
 from cerec.recommend.models import build
-from cerec.recommend.negatives import DNS, Uniform, Walk
-from cerec.recommend.swaps import RandomSwaps
+from cerec.recommend.negatives import DNS, Walk
 from cerec.recommend.topk import top_k_all
 from cerec.settings.recommender import RecommenderConfig
-from recommend_worlds import ragged, random_world
+from recommend_worlds import random_world
 
 
-def model(vectors: str = "attributes", **changes) -> PairFactorisation:
+def model(**changes) -> PairFactorisation:
     known, facts = random_world(0)
-    config = RecommenderConfig(vectors=vectors, dim=8, batch=16, **changes)
+    config = RecommenderConfig(dim=8, batch=16, **changes)
     return PairFactorisation(config, known, facts, seed=4)
 
 
 def train(m: PairFactorisation, rng: np.random.Generator, epochs: int) -> list[float]:
     known, _ = random_world(0)
-    return [
-        m.epoch(known.row_of(), known.indices, DNS(2), rng=rng, swaps=RandomSwaps())
-        for _ in range(epochs)
-    ]
+    return [m.epoch(known.row_of(), known.indices, DNS(2), rng=rng) for _ in range(epochs)]
 
 
-@pytest.mark.parametrize("vectors", ["attributes", "id"])
-def test_learning_brings_the_loss_down(vectors: str) -> None:
-    loss = train(model(vectors, learning_rate=0.2, l2=0.0), np.random.default_rng(0), 60)
+def test_learning_brings_the_loss_down() -> None:
+    loss = train(model(learning_rate=0.2, l2=0.0), np.random.default_rng(0), 60)
     assert loss[-1] < 0.5 * loss[0]
 
 
-@pytest.mark.parametrize("vectors", ["attributes", "id"])
-def test_stop_and_resume_is_bitwise_the_same(vectors: str) -> None:
-    straight = model(vectors)
+def test_stop_and_resume_is_bitwise_the_same() -> None:
+    straight = model()
     rng = np.random.default_rng(0)
     train(straight, rng, 5)
-    first = model(vectors)
+    first = model()
     rng = np.random.default_rng(0)
     train(first, rng, 2)
-    second = model(vectors)
+    second = model()
     second.load_state(first.state())
     train(second, rng, 3)
     want, got = straight.state(), second.state()
     assert want.keys() == got.keys()
     assert all(np.array_equal(want[name], got[name]) for name in want)
-
-
-def test_state_of_another_shape_is_refused() -> None:
-    state = model("id").state()
-    with pytest.raises(RunError, match=r"'value': expected shape \(9, 8\), got shape \(0, 8\)"):
-        model("attributes").load_state(state)
 
 
 def test_the_scorer_speaks_for_the_model() -> None:
@@ -62,34 +49,6 @@ def test_the_scorer_speaks_for_the_model() -> None:
     user, item = m.factors()
     scorer = m.scorer()
     assert scorer.scores(2) == pytest.approx(item.astype(float) @ user[2], abs=1e-6)
-    _, facts = random_world(0)
-    i = int(np.argmax(facts.of_item.counts))
-    other = np.array([0, 8])
-    imagined = m.state()["own"][i] + m.state()["value"][other].mean(0)
-    assert scorer.rescore(2, i, other, facts) == pytest.approx(imagined @ user[2], abs=1e-5)
-
-
-def test_swaps_move_no_item_of_its_own() -> None:
-    # one epoch with and without swaps at weight 0: identical; the draws must not disturb the rest
-    a, b = model(swap_weight=0.0), model(swap_weight=1.0)
-    known, _ = random_world(0)
-    for m in (a, b):
-        m.epoch(
-            known.row_of(),
-            known.indices,
-            Uniform(),
-            rng=np.random.default_rng(0),
-            swaps=RandomSwaps(),
-        )
-    assert not np.array_equal(a.state()["value"], b.state()["value"])
-
-
-def test_imagined_items_count_less_for_users_known_well() -> None:
-    known = ragged([0], list(range(10)), list(range(40)), [])
-    config = RecommenderConfig(swap_weight=2.0, swap_known=10)
-    assert swap_weights(config, known).tolist() == [2.0, 2.0, 0.5, 2.0]
-    alike = RecommenderConfig(swap_weight=2.0, swap_known=0)
-    assert swap_weights(alike, known).tolist() == [2.0] * 4
 
 
 def test_lists_are_those_of_the_moment_and_made_once() -> None:

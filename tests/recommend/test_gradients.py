@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cerec.recommend import kernels
-from recommend_worlds import ragged, random_world
+from recommend_worlds import ragged
 
 D = 4
 
@@ -32,9 +32,9 @@ def numeric(loss, table: np.ndarray, step: float = 1e-3) -> np.ndarray:
 
 
 @pytest.fixture
-def tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def tables() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(3)
-    return tuple(rng.standard_normal((n, D)).astype(np.float32) for n in (3, 6, 9))
+    return tuple(rng.standard_normal((n, D)).astype(np.float32) for n in (3, 6))
 
 
 def rows(*values: int) -> np.ndarray:
@@ -43,7 +43,7 @@ def rows(*values: int) -> np.ndarray:
 
 @pytest.mark.parametrize(("alone", "l2"), [(0.0, 0.0), (1.0, 0.0), (1.0, 0.3)])
 def test_pair_gradients(tables, alone: float, l2: float) -> None:
-    user, item, _ = tables
+    user, item = tables
     u, i, j = rows(0, 0, 2, 1), rows(1, 2, 2, 5), rows(3, 1, 4, -1)  # the last has no negative
 
     def loss() -> float:
@@ -62,34 +62,8 @@ def test_pair_gradients(tables, alone: float, l2: float) -> None:
     assert d_item == pytest.approx(numeric(loss, item), abs=2e-3)
 
 
-def test_swap_gradients_are_those_of_the_imagined_item(tables) -> None:
-    user, own, value = tables
-    of_item = ragged([0, 3], [1], [2, 4, 5], [0], [6], [7, 8])
-    u, i, a, b = rows(0, 1, 2, 0), rows(0, 2, 2, 3), rows(0, 4, 5, -1), rows(1, 3, 3, -1)
-
-    def vector(item: int, values: list[int]) -> np.ndarray:
-        return own[item].astype(float) + value[values].astype(float).mean(0)
-
-    def loss() -> float:
-        total = 0.0
-        for x, item, lost, gained in zip(u[:3], i[:3], a[:3], b[:3], strict=True):
-            real = list(of_item.row(item))
-            imagined = [gained if v == lost else v for v in real]
-            gap = vector(item, imagined) - vector(item, real)
-            total += weight[x] * log1pexp(user[x].astype(float) @ gap)
-        return total
-
-    d_user, d_value = np.zeros_like(user), np.zeros_like(value)
-    weight = np.array([0.7, 0.2, 1.0], np.float32)
-    got = kernels.swap_gradients(u, i, a, b, weight, user, value, of_item.indptr, d_user, d_value)
-    assert got == pytest.approx(loss(), rel=1e-5)
-    assert d_user == pytest.approx(numeric(loss, user), abs=2e-3)
-    assert d_value == pytest.approx(numeric(loss, value), abs=2e-3)
-    assert numeric(loss, own) == pytest.approx(np.zeros_like(own), abs=1e-6)
-
-
 def test_list_gradients_of_the_original_objective(tables) -> None:
-    user, item, _ = tables
+    user, item = tables
     lists = ragged([0, 2, 5], [1])
     u = rows(2, 0)
 
@@ -117,26 +91,6 @@ def test_one_positive_alone_is_logistic_loss() -> None:
     )
     assert got == pytest.approx(math.log(1 + math.exp(-1)))  # f = 1
     assert d_item[0, 0] == pytest.approx(-2 / (1 + math.e))
-
-
-@pytest.mark.parametrize("chunks", [1, 3])
-def test_compose_and_spread_are_transposes(chunks: int) -> None:
-    _, facts = random_world(0)
-    rng = np.random.default_rng(1)
-    own = np.zeros((20, D), np.float32)
-    value = rng.standard_normal((9, D)).astype(np.float32)
-    upstream = rng.standard_normal((20, D)).astype(np.float32)
-    item, d_value = np.empty_like(own), np.zeros_like(value)
-    of = facts.of_item
-    kernels.compose(own, value, of.indptr, of.indices, item, chunks)
-    marks = np.zeros(9, np.bool_)
-    by, every = facts.holders, np.ones(20, np.bool_)
-    kernels.spread(upstream, every, of.indptr, by.indptr, by.indices, d_value, marks, chunks)
-    assert (item * upstream).sum() == pytest.approx((value * d_value).sum(), rel=1e-4)
-    for i in range(20):
-        held = of.row(i)
-        want = value[held].mean(0) if len(held) else np.zeros(D)
-        assert item[i] == pytest.approx(want, abs=1e-6)
 
 
 def test_adagrad_by_hand() -> None:

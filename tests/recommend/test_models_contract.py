@@ -12,42 +12,36 @@ from cerec.data.split import split
 from cerec.data.synthetic.generate import checkerboard
 from cerec.errors import RunError
 from cerec.recommend.base import Recommender
-from cerec.recommend.lightgcn import LightGCN
 from cerec.recommend.lines import ease, ials, itemknn, popularity
 from cerec.recommend.models import build
 from cerec.recommend.negatives import Uniform
 from cerec.recommend.scorer import Scorer, top_k
-from cerec.recommend.swaps import RandomSwaps
 from cerec.recommend.topk import top_k_all
 from cerec.settings.data import SplitConfig
 from cerec.settings.recommender import MODELS, RecommenderConfig
-from recommend_worlds import facts, ragged, random_world
+from recommend_worlds import random_world
 
 RATE = {"bpr": 0.1, "climf": 0.1, "climf-original": 0.1, "lightgcn": 0.05}
-CASES = [(model, vectors) for model in RATE for vectors in ("attributes", "id")]
 
 
 def test_no_model_is_missing() -> None:
     assert set(RATE) == set(MODELS)
 
 
-def config(model: str, vectors: str, **changes) -> RecommenderConfig:
+def config(model: str, **changes) -> RecommenderConfig:
     settings = {"dim": 8, "batch": 64, "learning_rate": RATE[model], "l2": 0.001} | changes
-    return RecommenderConfig(model=model, vectors=vectors, **settings)  # type: ignore[arg-type]
+    return RecommenderConfig(model=model, **settings)  # type: ignore[arg-type]
 
 
 def learn(model: Recommender, known, epochs: int, rng: np.random.Generator) -> list[float]:
-    return [
-        model.epoch(known.row_of(), known.indices, Uniform(), rng=rng, swaps=RandomSwaps())
-        for _ in range(epochs)
-    ]
+    return [model.epoch(known.row_of(), known.indices, Uniform(), rng=rng) for _ in range(epochs)]
 
 
-@pytest.mark.parametrize(("name", "vectors"), CASES)
-def test_solves_the_checkerboard(name: str, vectors: str) -> None:
+@pytest.mark.parametrize("name", RATE)
+def test_solves_the_checkerboard(name: str) -> None:
     board = checkerboard(30)
     parts = split(board, SplitConfig(carve=0.0), seed=0)
-    model = build(config(name, vectors), parts.train, Facts.build(board), seed=1)
+    model = build(config(name), parts.train, Facts.build(board), seed=1)
     learn(model, parts.train, 40, np.random.default_rng(0))
     first = top_k_all(*model.factors(), parts.train, 1)[:, 0]
     assert first.tolist() == list(range(30))
@@ -61,21 +55,21 @@ def test_reference_lines_solve_the_checkerboard(line: Callable[..., Scorer]) -> 
     assert [top_k(scorer.scores(u), 1, known.row(u))[0] for u in range(30)] == list(range(30))
 
 
-@pytest.mark.parametrize(("name", "vectors"), CASES)
-def test_trained_twice_is_bitwise_the_same(name: str, vectors: str) -> None:
+@pytest.mark.parametrize("name", RATE)
+def test_trained_twice_is_bitwise_the_same(name: str) -> None:
     known, facts = random_world(1)
     states = []
     for _ in range(2):
-        model = build(config(name, vectors), known, facts, seed=1)
+        model = build(config(name), known, facts, seed=1)
         learn(model, known, 2, np.random.default_rng(0))
         states.append(model.state())
     assert all(np.array_equal(states[0][key], states[1][key]) for key in states[0])
 
 
-@pytest.mark.parametrize(("name", "vectors"), CASES)
-def test_stopped_and_resumed_is_bitwise_the_same(name: str, vectors: str) -> None:
+@pytest.mark.parametrize("name", RATE)
+def test_stopped_and_resumed_is_bitwise_the_same(name: str) -> None:
     known, facts = random_world(1)
-    straight, first, second = (build(config(name, vectors), known, facts, seed=1) for _ in range(3))
+    straight, first, second = (build(config(name), known, facts, seed=1) for _ in range(3))
     learn(straight, known, 4, np.random.default_rng(0))
     rng = np.random.default_rng(0)
     learn(first, known, 1, rng)
@@ -86,44 +80,24 @@ def test_stopped_and_resumed_is_bitwise_the_same(name: str, vectors: str) -> Non
     assert all(value.dtype == np.float32 for value in want.values())
 
 
-@pytest.mark.parametrize(("name", "vectors"), CASES)
-def test_the_scorer_has_the_scores_of_the_factors(name: str, vectors: str) -> None:
+@pytest.mark.parametrize("name", RATE)
+def test_the_scorer_has_the_scores_of_the_factors(name: str) -> None:
     known, facts = random_world(1)
-    model = build(config(name, vectors), known, facts, seed=1)
+    model = build(config(name), known, facts, seed=1)
     learn(model, known, 2, np.random.default_rng(0))
     user, item = model.factors()
     scorer = model.scorer()
     assert scorer.scores(3) == pytest.approx(item.astype(float) @ user[3], abs=1e-5)
     assert scorer.effect.shape[0] == facts.n_values
-    assert (scorer.pooling == "mean") == (vectors == "attributes")
-    assert bool(scorer.effect.any()) == (vectors == "attributes")
+    assert not scorer.effect.any()  # to be fitted
 
 
-@pytest.mark.parametrize(("name", "vectors"), CASES)
-def test_a_foreign_state_is_refused(name: str, vectors: str) -> None:
+@pytest.mark.parametrize("name", RATE)
+def test_a_foreign_state_is_refused(name: str) -> None:
     known, facts = random_world(1)
-    model = build(config(name, vectors), known, facts, seed=1)
+    model = build(config(name), known, facts, seed=1)
     with pytest.raises(RunError, match="'user'"):
-        model.load_state(build(config(name, vectors, dim=4), known, facts, seed=1).state())
-
-
-@pytest.mark.parametrize("name", ["bpr", "climf", "lightgcn"])
-def test_samplers_see_the_effects_that_the_scorer_has(name: str) -> None:
-    known, facts = random_world(1)
-    seen = []
-
-    class Watching:
-        list_length = 0
-
-        def draw(self, user, item, context, rng):
-            seen.append(context.value.copy())
-            return Uniform().draw(user, item, context, rng)
-
-    model = build(config(name, "attributes"), known, facts, seed=1)
-    before = model.scorer().effect.copy()
-    model.epoch(known.row_of(), known.indices, Watching(), rng=np.random.default_rng(0))
-    assert np.array_equal(seen[0], before)
-    assert np.array_equal(model.context().value, model.scorer().effect)
+        model.load_state(build(config(name, dim=4), known, facts, seed=1).state())
 
 
 @pytest.mark.parametrize("name", ["bpr", "climf", "lightgcn"])
@@ -149,7 +123,7 @@ def test_a_sampler_that_is_ahead_is_asked_once_and_teaches_the_same(name: str) -
 
     states = []
     for sampler in (Next(False), Next(True)):
-        model = build(config(name, "attributes", batch=16), known, facts, seed=1)
+        model = build(config(name, batch=16), known, facts, seed=1)
         model.epoch(known.row_of(), known.indices, sampler, rng=np.random.default_rng(0))
         states.append(model.state())
         assert sum(sampler.asked) == known.size
@@ -159,48 +133,21 @@ def test_a_sampler_that_is_ahead_is_asked_once_and_teaches_the_same(name: str) -
 
 def test_lightgcn_propagates_as_the_dense_formula() -> None:
     known, facts = random_world(2)
-    model = build(config("lightgcn", "attributes", layers=3), known, facts, seed=1)
+    model = build(config("lightgcn", layers=3), known, facts, seed=1)
     state = model.state()
     n_users, n_items = len(known), len(facts.of_item)
-    mean = np.zeros((n_items, facts.n_values))
-    for i in range(n_items):
-        mean[i, facts.of_item.row(i)] = 1 / max(len(facts.of_item.row(i)), 1)
     adjacency = np.zeros((n_users + n_items, n_users + n_items))
     for u in range(n_users):
         adjacency[u, n_users + known.row(u)] = adjacency[n_users + known.row(u), u] = 1
     degree = np.maximum(adjacency.sum(1), 1)
     adjacency /= np.sqrt(np.outer(degree, degree))
-    layer = np.concatenate([state["user"], state["own"] + mean @ state["value"]])
+    layer = np.concatenate([state["user"], state["item"]])
     want = layer
     for _ in range(3):
         layer = adjacency @ layer
         want = want + layer
     user, item = model.factors()
     assert np.concatenate([user, item]) == pytest.approx(want / 4, abs=1e-5)
-
-
-def test_the_effect_of_a_value_under_lightgcn_is_its_share_of_an_item_nobody_took() -> None:
-    # Nothing reaches item 1 through the graph: all of its vector but its own part is its values'.
-    known, held = ragged([0], [0]), facts([[0], [1, 2]], [0, 0, 0])
-    model = build(config("lightgcn", "attributes", layers=3), known, held, seed=1)
-    scorer, own = model.scorer(), model.state()["own"]
-    assert scorer.effect[[1, 2]].mean(0) == pytest.approx(scorer.item[1] - own[1] / 4, abs=1e-6)
-
-
-def test_lightgcn_pushes_the_imagined_item_below_the_real_one() -> None:
-    known, held = ragged([0], [0, 1]), facts([[0], [1, 2]], [0, 0, 0, 0])
-    settings = config("lightgcn", "attributes", swap_weight=0.7)
-    model = build(settings, known, held, seed=1)
-    assert isinstance(model, LightGCN)
-    user, item = np.array([0, 1, 1], np.int32), np.array([0, 1, 0], np.int32)
-    lost, gained = np.array([0, 2, -1], np.int32), np.array([1, 3, -1], np.int32)
-    scorer = model.scorer()
-    changed = [(0, 0, [1]), (1, 1, [1, 3])]
-    gaps = [scorer.rescore(u, i, np.array(v), held) - scorer.scores(u)[i] for u, i, v in changed]
-    want = 0.7 * sum(np.logaddexp(0.0, gap) for gap in gaps)
-    final = model._propagate()
-    got = float(model._swap_loss(final[0], user, item, lost, gained).detach())
-    assert got == pytest.approx(want, rel=1e-5)
 
 
 def test_popularity_by_hand() -> None:

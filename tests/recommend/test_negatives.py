@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from cerec.errors import ConfigError
 from cerec.recommend.asking import drawn
 from cerec.recommend.base import Context
-from cerec.recommend.negatives import DNS, Mixture, Uniform, Walk
-from cerec.recommend.swaps import RandomSwaps
+from cerec.recommend.negatives import DNS, Uniform, Walk
 from cerec.recommend.topk import top_k_all
 from recommend_worlds import facts, ragged, random_world
 
@@ -27,7 +26,6 @@ SAMPLERS = [
     DNS(3),
     Walk(steps=1, list_length=3),
     Walk(steps=2, list_length=3),
-    Mixture([(1, Uniform()), (2, Walk(list_length=3))]),
 ]
 
 
@@ -93,26 +91,6 @@ def test_a_walk_goes_to_a_neighbour_outside_the_list() -> None:
     assert set(Walk(list_length=1).draw(user, user, at, np.random.default_rng(0))) == {3}
 
 
-def test_mixture_keeps_its_shares() -> None:
-    at = context()
-
-    class Always:
-        list_length = 7
-
-        def __init__(self, item: int) -> None:
-            self.item = item
-
-        def draw(self, user, item, context, rng):
-            return np.full(len(user), self.item, np.int32)
-
-    mixed = Mixture([(3, Always(1)), (1, Always(2))])
-    found = mixed.draw(
-        np.zeros(8000, np.int32), np.zeros(8000, np.int32), at, np.random.default_rng(0)
-    )
-    assert mixed.list_length == 7
-    assert (found == 1).mean() == pytest.approx(0.75, abs=0.02)
-
-
 def test_an_own_sampler_that_gives_what_a_user_knows_is_refused() -> None:
     at = context()
     user = np.zeros(3, np.int32)
@@ -125,9 +103,8 @@ def test_an_own_sampler_that_gives_what_a_user_knows_is_refused() -> None:
             return np.array([-1, -1, known], np.int32)
 
     words = f"Known.draw gave item row {known} as a negative of user row 0, who has it in train"
-    for sampler in (Known(), Mixture([(1, Known())])):
-        with pytest.raises(ConfigError, match=words):
-            drawn(sampler, user, user, at, np.random.default_rng(0))
+    with pytest.raises(ConfigError, match=words):
+        drawn(Known(), user, user, at, np.random.default_rng(0))
 
 
 def test_senseless_settings_are_refused() -> None:
@@ -135,67 +112,3 @@ def test_senseless_settings_are_refused() -> None:
         DNS(0)
     with pytest.raises(ConfigError, match="got 0"):
         Walk(steps=0)
-    with pytest.raises(ConfigError, match="weights"):
-        Mixture([(-1, Uniform())])
-
-
-@given(seed=st.integers(0, 50))
-@settings(max_examples=15, deadline=None)
-def test_swaps_keep_the_relation_and_change_the_item(seed: int) -> None:
-    at = context(seed)
-    user, item = at.known.row_of(), at.known.indices
-    lost, gained = RandomSwaps().draw(user, item, at, np.random.default_rng(seed))
-    world = at.facts
-    for i, a, b in zip(item, lost, gained, strict=True):
-        assert (a < 0) == (b < 0)
-        if a >= 0:
-            assert a in world.of_item.row(i)
-            assert b not in world.of_item.row(i)
-            assert world.relation[a] == world.relation[b]
-
-
-def test_the_only_possible_swap_is_found() -> None:
-    # 0 and 1 share value 0 (relation 0) and differ in relation 1: 1 -> 2; item 2 stands alone
-    world = facts([[0, 1], [0, 2], [3]], [0, 1, 1, 1])
-    vectors = np.zeros((3, 1), np.float32)
-    at = Context(ragged([0], [1], [2]), world, vectors, vectors, np.empty((3, 0), np.int32))
-    rows = np.arange(3, dtype=np.int32)
-    lost, gained = RandomSwaps().draw(rows, rows, at, np.random.default_rng(0))
-    assert list(lost) == [1, 2, -1]
-    assert list(gained) == [2, 1, -1]
-
-
-def test_every_possible_swap_and_no_other_is_drawn() -> None:
-    rows = [[0, 3, 4], [0, 1, 4, 5], [1, 2, 3, 5, 6], [2, 4, 6], [0, 6]]
-    world = facts(rows, [0, 0, 0, 1, 1, 1, 1])
-    vectors = np.zeros((5, 1), np.float32)
-    at = Context(ragged([0]), world, vectors[:1], vectors, np.empty((1, 0), np.int32))
-    possible = {
-        (i, a, b)
-        for i, mine in enumerate(rows)
-        for theirs in rows
-        if set(mine) & set(theirs)
-        for a in set(mine) - set(theirs)
-        for b in set(theirs) - set(mine)
-        if world.relation[a] == world.relation[b]
-    }
-    item = np.tile(np.arange(5, dtype=np.int32), 4000)  # neighbours in the batch differ
-    lost, gained = RandomSwaps().draw(np.zeros_like(item), item, at, np.random.default_rng(0))
-    found = lost >= 0
-    drawn = zip(item[found], lost[found], gained[found], strict=True)
-    assert {(int(i), int(a), int(b)) for i, a, b in drawn} == possible
-    assert found.mean() > 0.99
-
-
-def test_a_longer_walk_takes_values_of_items_farther_away() -> None:
-    # 0 and 1 share value 0, 1 and 2 share value 1; values 2, 3, 4 are those of relation 1
-    world = facts([[0, 2], [0, 1, 3], [1, 4]], [0, 0, 1, 1, 1])
-    vectors = np.zeros((3, 1), np.float32)
-    at = Context(ragged([0]), world, vectors[:1], vectors, np.empty((1, 0), np.int32))
-    rows = np.zeros(300, np.int32)
-    near = RandomSwaps(1).draw(rows, rows, at, np.random.default_rng(0))
-    far = RandomSwaps(2).draw(rows, rows, at, np.random.default_rng(0))
-    assert set(zip(*map(list, near), strict=True)) == {(2, 3)}  # 1 has all that 0 has of relation 0
-    some = far[0] >= 0  # the others came back to 0 each time
-    assert some.mean() > 0.9
-    assert set(zip(far[0][some], far[1][some], strict=True)) == {(0, 1), (2, 4)}

@@ -8,8 +8,7 @@ from threadpoolctl import ThreadpoolController
 
 from cerec.data.ragged import Ragged
 from cerec.recommend import topk
-from cerec.recommend.exact import exact_lists, exact_ranks
-from cerec.recommend.scorer import Scorer, rank_of, top_k
+from cerec.recommend.scorer import top_k
 from cerec.recommend.topk import top_k_all, top_k_matrix
 from recommend_worlds import ragged
 
@@ -51,50 +50,6 @@ def test_many_blocks_of_users_equal_one() -> None:
     item = rng.integers(-3, 4, (9000, 8)).astype(np.float32)
     known = ragged(*[[u % 9000] for u in range(700)])
     assert np.array_equal(top_k_all(user, item, known, 20), top_k_matrix(user @ item.T, known, 20))
-
-
-@given(
-    seed=st.integers(0, 999),
-    n_items=st.integers(1, 300),
-    k=st.integers(1, 40),
-    kind=st.sampled_from(["integers", "twins", "near", "small", "huge"]),
-)
-@settings(max_examples=80, deadline=None)
-def test_exact_lists_and_ranks_are_those_of_one_user(
-    seed: int, n_items: int, k: int, kind: str
-) -> None:
-    rng = np.random.default_rng(seed)
-    user, item = (rng.normal(size=(n, 6)).astype(np.float32) for n in (5, n_items))
-    if kind == "integers":  # many ties
-        user, item = np.rint(user), np.rint(item)
-    elif kind == "twins":  # ties whose products need not be equal in single precision
-        item = item[rng.integers(0, n_items, n_items)]
-    elif kind == "near":  # apart by less than single precision tells
-        item = (np.float32(1000) + item * np.float32(1e-3)).astype(np.float32)
-    else:
-        item *= np.float32(1e-38 if kind == "small" else 1e37)
-    row, entry = np.nonzero(rng.random((5, n_items)) < 0.3)
-    known = Ragged.from_pairs(row, entry, 5)
-    scorer = Scorer(user, item, np.zeros((0, 6), np.float32), user, "mean")
-    lists = list(exact_lists(scorer, known, k))
-    asked = int(rng.integers(n_items))
-    score, rank = exact_ranks(scorer, asked, known)
-    for u in range(5):
-        scores = scorer.scores(u)
-        want = top_k(scores, k, known.row(u))
-        assert lists[u][0].tolist() == want.tolist()
-        assert lists[u][1].tolist() == scores[want].tolist()
-        assert (score[u], rank[u]) == (scores[asked], rank_of(scores, asked, known.row(u)))
-
-
-def test_exact_lists_of_a_matrix_are_its_own() -> None:
-    matrix = np.random.default_rng(0).integers(0, 9, (4, 50)).astype(np.float32)
-    none = np.zeros((4, 1), np.float32)
-    scorer = Scorer(none, np.zeros((50, 1), np.float32), none[:0], none, "sum", matrix=matrix)
-    known = ragged([0], [1, 2], [], [3])
-    for u, (rows, scores) in enumerate(exact_lists(scorer, known, 7)):
-        assert rows.tolist() == top_k(scorer.scores(u), 7, known.row(u)).tolist()
-        assert scores.tolist() == matrix[u, rows].tolist()
 
 
 def test_lists_are_the_same_bits_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:

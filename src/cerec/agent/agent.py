@@ -20,8 +20,8 @@ from cerec.agent.returns import (
     reinforce_loss,
 )
 from cerec.agent.reward import cutoffs, figures, list_items, rewards
-from cerec.agent.samplers import WalkedNegatives, WalkedSwaps
-from cerec.agent.warmstart import attribute_means, factor_table, link_table, random_table
+from cerec.agent.samplers import WalkedNegatives
+from cerec.agent.warmstart import factor_table, link_table, random_table
 from cerec.data.ckg import Ckg
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
@@ -56,7 +56,6 @@ class WalkAgent:
         self._facts, self._seed = facts, seed
         self.sampler = path_sampler(graph, config, encoder)
         self.negatives = WalkedNegatives(self)
-        self.swaps = WalkedSwaps(self)
         self._encoder: Encoder | None = None
         self._adam: torch.optim.Adam | None = None
         self._baseline = (
@@ -193,10 +192,7 @@ class WalkAgent:
             return random_table(self.graph, size, rng)
         if self.encoder_config.start == "links":
             return link_table(self.graph, size, rng)
-        attribute = None
-        if context.value is not None:
-            attribute = attribute_means(self._facts, context.value, self.graph.n_entities)
-        return factor_table(self.graph, context.user, context.item, size, rng, attribute)
+        return factor_table(self.graph, context.user, context.item, size, rng)
 
     def _update(
         self,

@@ -169,10 +169,10 @@ class Trainer:
         due = (epoch - self.config.warmup) % self.config.agent_every == 0
         if self.signals.learned and not warming and due:
             row |= self._policy_epoch(rng)
-        negatives, swaps = self._ordinary, None
+        negatives = self._ordinary
         if not warming:
-            negatives, swaps = signals(self.signals, self.policy, self._ordinary)
-        loss = self.model.epoch(self.user, self.item, negatives, rng=rng, swaps=swaps)
+            negatives = signals(self.signals, self.policy, self._ordinary)
+        loss = self.model.epoch(self.user, self.item, negatives, rng=rng)
         return {"loss": loss, **row}
 
     def _policy_epoch(self, rng: np.random.Generator) -> Row:

@@ -1,4 +1,4 @@
-"""What an epoch learns from: ordinary negatives, and counterfactuals in one of their forms."""
+"""What an epoch learns from: ordinary negatives, or counterfactual items."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler
-from cerec.recommend.negatives import DNS, Mixture, Uniform, Walk
-from cerec.recommend.swaps import RandomSwaps
+from cerec.recommend.base import Context, NegativeSampler, Rows
+from cerec.recommend.negatives import DNS, Uniform, Walk
 from cerec.settings.train import SignalConfig
 
 
@@ -19,11 +18,6 @@ class Policy(Protocol):
     @property
     def negatives(self) -> NegativeSampler:
         """The last item of a drawn walk, per pair."""
-        ...
-
-    @property
-    def swaps(self) -> SwapSampler:
-        """A change toward the last item of a drawn walk, per pair."""
         ...
 
     def learn(
@@ -48,14 +42,8 @@ def plain(config: SignalConfig) -> NegativeSampler:
 
 def signals(
     config: SignalConfig, policy: Policy | None, ordinary: NegativeSampler
-) -> tuple[NegativeSampler, SwapSampler | None]:
-    """The negatives and swaps of a co-training epoch; `policy` is asked only where it chooses."""
-    agent = policy if config.learned else None
+) -> NegativeSampler:
+    """The negatives of a co-training epoch; `policy` is asked only where it chooses."""
     if config.counterfactuals == "none":
-        return ordinary, None
-    if config.counterfactuals == "imagined":
-        return ordinary, agent.swaps if agent else RandomSwaps(config.swap_steps)
-    walked: NegativeSampler = agent.negatives if agent else Walk()
-    if config.counterfactuals == "literal":
-        return walked, None
-    return Mixture([(config.share, walked), (1.0 - config.share, ordinary)]), None
+        return ordinary
+    return policy.negatives if policy is not None and config.learned else Walk()

@@ -10,7 +10,6 @@ from scipy import sparse
 from torch import Tensor
 
 from cerec.data.ckg import Ckg
-from cerec.data.facts import Facts
 from cerec.errors import ConfigError
 
 Float = NDArray[np.float32]
@@ -29,12 +28,10 @@ def factor_table(
     item: Float,
     size: int,
     rng: np.random.Generator,
-    attribute: Float | None = None,
 ) -> Tensor:
     """The recommender's factors; other entities at the mean of their neighbours.
 
-    `attribute` (n_entities, d) gives vectors of attributes where the recommender has them; rows
-    of zeros fall back to the mean. Factors wider than `size` are projected on their leading
+    Factors wider than `size` are projected on their leading
     directions, narrower ones are filled up with noise. Users and items keep their relative
     lengths; every kind of node gets a mean length of 1.
     """
@@ -47,9 +44,6 @@ def factor_table(
             f"{graph.n_users} users and {graph.n_items} items"
         )
     entity = _neighbour_means(graph, item)
-    if attribute is not None:
-        known = np.any(attribute != 0, axis=1)
-        entity[known] = attribute[known]
     parts = [_unit_mean(np.asarray(part, np.float32)) for part in (user, item, entity)]
     table = _fit_width(np.concatenate(parts), size)
     lengths = np.linalg.norm(table, axis=1)
@@ -57,16 +51,6 @@ def factor_table(
     # A node nobody knows anything of still needs a vector of its own.
     scale = np.where(lengths > 0, _NOISE, 1.0).astype(np.float32)
     return torch.from_numpy(table + scale[:, None] * noise)
-
-
-def attribute_means(
-    facts: Facts, value: NDArray[np.float32], n_entities: int
-) -> NDArray[np.float32]:
-    """Mean vector of the values each attribute stands in; zeros for entities in none."""
-    total = np.zeros((n_entities, value.shape[1]), np.float32)
-    np.add.at(total, facts.attribute, value)
-    count = np.bincount(facts.attribute, minlength=n_entities)
-    return total / np.maximum(count, 1).astype(np.float32)[:, None]
 
 
 def _neighbour_means(graph: Ckg, item: Float) -> Float:

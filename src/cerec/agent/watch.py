@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 import math
 
-from cerec.data.ragged import Ragged
 from cerec.history import Row
-from cerec.recommend.factors import swap_weights
 from cerec.settings.recommender import RecommenderConfig
 
 log = logging.getLogger("cerec")
@@ -20,9 +18,8 @@ class LossWatch:
     Of losses by pairs: that of lists (`climf-original`) grows with their length.
     """
 
-    def __init__(self, config: RecommenderConfig, known: Ragged, *, imagined: bool) -> None:
-        share = float(swap_weights(config, known)[known.row_of()].mean()) if imagined else 0.0
-        self._chance = math.log(2) * (1 + config.alone + share)
+    def __init__(self, config: RecommenderConfig) -> None:
+        self._chance = math.log(2) * (1 + config.alone)
         self._lower = f"recommender.learning_rate ({config.learning_rate})"
         if config.init > RecommenderConfig().init:
             self._lower += f" or recommender.init ({config.init})"

@@ -21,6 +21,7 @@ from cerec.errors import RunError
 from cerec.explain.explanation import Explanation
 from cerec.runs.folder import read_facts
 from cerec.runs.run import Run
+from cerec.settings.run import RunConfig
 
 K = 10
 NOTED = ("loss", "reward", "ndcg@20")
@@ -59,7 +60,8 @@ def demo(
         def show(row: dict[str, Any]) -> None:
             bar.update(task, description=row["phase"], note=figures(row, NOTED))
 
-        run = train(data, seed=seed, out=folder, force=True, on_row=show)
+        config = RunConfig.of({"model": {"agent": True}})
+        run = train(data, config, seed=seed, out=folder, force=True, on_row=show)
     if not run.meta["finished"]:
         raise KeyboardInterrupt  # training keeps its best state; the story would not be worth it
     _show_training(run, popularity(run.split.train, len(data.items)))
@@ -67,6 +69,7 @@ def demo(
     user = _interesting_user(run)
     _show_user(run, user)
     explained = _show_explanations(run, user)
+    _show_agent(run, user, explained[0].item)
     _show_why_not(run, user)
     _show_coverage(run)
     _show_next(run, folder, user, explained)
@@ -88,7 +91,7 @@ def _show_training(run: Run, popular: Any) -> None:
 
 def _interesting_user(run: Run) -> str:
     """The first user, of those with a middling number of films, whose list explains shortly."""
-    counts = run.split.train.counts
+    counts = run.known.counts
     order = np.argsort(np.abs(counts - np.median(counts)), kind="stable")
     for row in order[:20].tolist():
         user = run.data.users[row]
@@ -101,7 +104,7 @@ def _interesting_user(run: Run) -> str:
 
 def _show_user(run: Run, user: str) -> None:
     data = run.data
-    known = run.split.train.row(data.users.row(user)).tolist()
+    known = run.known.row(data.users.row(user)).tolist()
     names = [data.items.name(i) for i in known]
     liked = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
     out.print(Panel(liked, title=f"{data.users.name(data.users.row(user))} watched"))
@@ -129,6 +132,12 @@ def _show_explanations(run: Run, user: str) -> list[Explanation]:
         found.append(run.explain(user, line.item, k=K))
         out.print(found[-1])
     return found
+
+
+def _show_agent(run: Run, user: str, item: str) -> None:
+    out.print("The paper's own answer,", style="bold", end=" ")
+    out.print("by the agent that walks from film to attribute to film:")
+    out.print(run.explain(user, item, k=K, by="agent"))
 
 
 def _show_why_not(run: Run, user: str) -> None:

@@ -9,32 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.errors import ConfigError
-from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler
+from cerec.recommend.base import Context, NegativeSampler, Rows
 from cerec.recommend.draws import holds
 
 
-def list_length(*samplers: NegativeSampler | SwapSampler | None) -> int:
-    """How much of the users' lists the samplers want to see; what is no sampler is refused."""
-    longest = 0
-    for sampler in samplers:
-        if sampler is None:
-            continue
-        if isinstance(sampler, type):
-            raise ConfigError(f"{sampler.__name__} is a class; give a sampler made of it")
-        length = getattr(sampler, "list_length", None)
-        if not _takes_four(getattr(sampler, "draw", None)) or not isinstance(
-            length, int | np.integer
-        ):
-            raise ConfigError(
-                f"{sampler!r} is no sampler: it needs draw(user, item, context, rng) "
-                "and list_length, a whole number"
-            )
-        if length < 0:
-            raise ConfigError(
-                f"{type(sampler).__name__}.list_length must not be negative, got {length}"
-            )
-        longest = max(longest, int(length))
-    return longest
+def list_length(sampler: NegativeSampler) -> int:
+    """How much of the users' lists a sampler wants to see; what is no sampler is refused."""
+    if isinstance(sampler, type):
+        raise ConfigError(f"{sampler.__name__} is a class; give a sampler made of it")
+    length = getattr(sampler, "list_length", None)
+    if not _takes_four(getattr(sampler, "draw", None)) or not isinstance(length, int | np.integer):
+        raise ConfigError(
+            f"{sampler!r} is no sampler: it needs draw(user, item, context, rng) "
+            "and list_length, a whole number"
+        )
+    if length < 0:
+        raise ConfigError(
+            f"{type(sampler).__name__}.list_length must not be negative, got {length}"
+        )
+    return int(length)
 
 
 def described(sampler: NegativeSampler) -> str:
@@ -65,7 +58,7 @@ def drawn(
     Somebody's own sampler is refused too where it gives an item the user knows.
     """
     found = sampler.draw(user, item, context, rng)
-    rows = _checked(found, len(user), len(context.facts.of_item), sampler, "item")
+    rows = _checked(found, len(user), len(context.facts.of_item), sampler)
     if not type(sampler).__module__.startswith("cerec."):
         at = _first_known(user, rows, context.known.indptr, context.known.indices)
         if at >= 0:
@@ -96,29 +89,17 @@ def _first_known(
     return -1
 
 
-def changed(
-    sampler: SwapSampler, user: Rows, item: Rows, context: Context, rng: np.random.Generator
-) -> tuple[Rows, Rows]:
-    """`sampler.draw`, refused where it is not two value rows, or -1, per pair."""
-    lost, gained = sampler.draw(user, item, context, rng)
-    n = context.facts.n_values
-    return (
-        _checked(lost, len(user), n, sampler, "value"),
-        _checked(gained, len(user), n, sampler, "value"),
-    )
-
-
-def _checked(found: NDArray[np.int32], n: int, limit: int, sampler: object, what: str) -> Rows:
+def _checked(found: NDArray[np.int32], n: int, limit: int, sampler: object) -> Rows:
     rows = np.asarray(found)
     name = type(sampler).__name__
     if rows.shape != (n,) or not np.issubdtype(rows.dtype, np.integer):
         raise ConfigError(
-            f"{name}.draw must give {n} {what} rows as int32, one per pair, "
+            f"{name}.draw must give {n} item rows as int32, one per pair, "
             f"got {rows.dtype} of shape {rows.shape}"
         )
     if n and (rows.min() < -1 or rows.max() >= limit):
         worst = int(rows.min() if rows.min() < -1 else rows.max())
         raise ConfigError(
-            f"{name}.draw must give {what} rows from 0 to {limit - 1}, or -1 for none, got {worst}"
+            f"{name}.draw must give item rows from 0 to {limit - 1}, or -1 for none, got {worst}"
         )
     return rows.astype(np.int32, copy=False)

@@ -3,7 +3,7 @@
 A training loop is
 
     for epoch in range(n):
-        loss = model.epoch(user, item, negatives, rng=rng, swaps=swaps)
+        loss = model.epoch(user, item, negatives, rng=rng)
 
 with `user`, `item` the train pairs as parallel arrays in any order; the model shuffles them with
 `rng`. To plug in negatives of one's own, write a class with `list_length` and `draw`:
@@ -49,12 +49,10 @@ class Context:
     user: Vectors
     """(U, d) user vectors of this moment; a view, not to be written to."""
     item: Vectors
-    """(I, d) item vectors of this moment, attributes included; a view."""
+    """(I, d) item vectors of this moment; a view."""
     lists: Rows
     """(U, K) the lists Q_u as of the start of the epoch: the K best unknown items, best first,
     -1 where there are fewer. K is the largest `list_length` asked for; 0 when nobody asks."""
-    value: Vectors | None = None
-    """(V, d) vectors of the values of `facts`, for models that learn them; a view."""
     above: Ragged | None = None
     """User -> items scored above the last of the list, for models whose scores are no products of
     `user` and `item`."""
@@ -70,29 +68,6 @@ class NegativeSampler(Protocol):
 
     def draw(self, user: Rows, item: Rows, context: Context, rng: np.random.Generator) -> Rows:
         """One item row per pair, not known to the user; -1 where there is none (pair left out)."""
-        ...
-
-
-class SwapSampler(Protocol):
-    """Draws one change of the item's values per train pair: the *imagined item* to rank below it.
-
-    Nothing real is pushed down, so there is no false negative: the gradient reaches the user and
-    the two values alone. Asked once an epoch, for all pairs.
-    """
-
-    @property
-    def list_length(self) -> int:
-        """How many items of Q_u this sampler wants in `Context.lists`; 0 if it wants none."""
-        ...
-
-    def draw(
-        self, user: Rows, item: Rows, context: Context, rng: np.random.Generator
-    ) -> tuple[Rows, Rows]:
-        """(value lost, value gained) per pair, as rows of `Facts`.
-
-        The lost value is one of the item's, the gained one is not, and both are of one relation;
-        -1 in both where the pair has no swap (no imagined item is learned from).
-        """
         ...
 
 
@@ -112,26 +87,17 @@ class Recommender(Protocol):
     """A recommender that learns from train pairs, epoch by epoch."""
 
     def epoch(
-        self,
-        user: Rows,
-        item: Rows,
-        negatives: NegativeSampler,
-        *,
-        rng: np.random.Generator,
-        swaps: SwapSampler | None = None,
+        self, user: Rows, item: Rows, negatives: NegativeSampler, *, rng: np.random.Generator
     ) -> float:
         """One pass over the pairs; the mean loss per pair (without the pull towards zero)."""
         ...
 
     def factors(self) -> tuple[Vectors, Vectors]:
-        """User and item vectors of this moment: (U, d) and (I, d), attributes included."""
+        """User and item vectors of this moment: (U, d) and (I, d)."""
         ...
 
     def scorer(self) -> Scorer:
-        """Scores as of now, with the model's own value effects where it has them.
-
-        Models with `vectors = "id"` know no values: their effects are zero, to be fitted.
-        """
+        """Scores as of now; the effects of values are zero, to be fitted."""
         ...
 
     def state(self) -> dict[str, NDArray[np.float32]]:

@@ -7,9 +7,9 @@ import numpy as np
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.recommend import kernels
-from cerec.recommend.asking import changed, drawn, drawn_ahead, list_length
-from cerec.recommend.base import NegativeSampler, Rows, SwapSampler
-from cerec.recommend.factors import FactorModel, batches, swap_weights
+from cerec.recommend.asking import drawn, drawn_ahead, list_length
+from cerec.recommend.base import NegativeSampler, Rows
+from cerec.recommend.factors import FactorModel, batches
 from cerec.settings.recommender import RecommenderConfig
 
 
@@ -17,8 +17,7 @@ class PairFactorisation(FactorModel):
     """Learns `softplus(f_uj - f_ui) + alone * softplus(-f_ui)`, j drawn by a sampler.
 
     `alone = 0`: BPR-MF (Rendle 2009). `alone = 1`: eq. 4 of the paper, read as the maximum of a
-    likelihood, with one counterfactual item per positive. With swaps, the imagined item
-    `i` with one value swapped is ranked below `i` as well, weighted by `swap_weights`.
+    likelihood, with one counterfactual item per positive.
     """
 
     def __init__(
@@ -32,30 +31,18 @@ class PairFactorisation(FactorModel):
     ) -> None:
         super().__init__(config, known, facts, seed=seed)
         self._alone = alone
-        self._swap_weight = swap_weights(config, known)
 
     def epoch(
-        self,
-        user: Rows,
-        item: Rows,
-        negatives: NegativeSampler,
-        *,
-        rng: np.random.Generator,
-        swaps: SwapSampler | None = None,
+        self, user: Rows, item: Rows, negatives: NegativeSampler, *, rng: np.random.Generator
     ) -> float:
         """See `Recommender.epoch`."""
-        if not self._factors.has_values:
-            swaps = None  # an item that is a mere id cannot be imagined with other values
-        context = self._factors.context(list_length(negatives, swaps))
-        changes = None if swaps is None else changed(swaps, user, item, context, rng)
+        context = self._factors.context(list_length(negatives))
         ahead = drawn_ahead(negatives, user, item, context, rng)
         loss = 0.0
         for rows in batches(len(user), self.config.pairs_per_update(len(user)), rng):
             u, i = user[rows], item[rows]
             j = drawn(negatives, u, i, context, rng) if ahead is None else ahead[rows]
             loss += self._pairs(u, i, j)
-            if changes is not None:
-                loss += self._swaps(u, i, changes[0][rows], changes[1][rows])
             self._factors.step()
         return loss / max(len(user), 1)
 
@@ -66,21 +53,4 @@ class PairFactorisation(FactorModel):
         kernels.mark(negative, f.touched_item)
         return kernels.pair_gradients(
             user, item, negative, f.user, f.item, self._alone, self.config.l2, f.d_user, f.d_item
-        )
-
-    def _swaps(self, user: Rows, item: Rows, lost: Rows, gained: Rows) -> float:
-        f = self._factors
-        kernels.mark(lost, f.touched_value)
-        kernels.mark(gained, f.touched_value)
-        return kernels.swap_gradients(
-            user,
-            item,
-            lost,
-            gained,
-            self._swap_weight,
-            f.user,
-            f.value,
-            f.facts.of_item.indptr,
-            f.d_user,
-            f.d_value,
         )

@@ -10,7 +10,7 @@ import numpy as np
 
 from cerec.data.ragged import Ragged
 from cerec.recommend import kernels
-from cerec.recommend.base import NegativeSampler, Rows, SwapSampler
+from cerec.recommend.base import NegativeSampler, Rows
 from cerec.recommend.factors import FactorModel, batches
 
 MOST = 200  # positives of a user looked at per epoch: the cost is quadratic in them
@@ -24,16 +24,10 @@ class ListFactorisation(FactorModel):
     """
 
     def epoch(
-        self,
-        user: Rows,
-        item: Rows,
-        negatives: NegativeSampler,
-        *,
-        rng: np.random.Generator,
-        swaps: SwapSampler | None = None,
+        self, user: Rows, item: Rows, negatives: NegativeSampler, *, rng: np.random.Generator
     ) -> float:
         """See `Recommender.epoch`; updates are of `config.batch` pairs, rounded to whole users."""
-        del negatives, swaps
+        del negatives
         f = self._factors
         lists = Ragged.from_pairs(user, item, len(f.user))
         per_user = max(1.0, lists.size / max(len(lists), 1))

@@ -32,5 +32,4 @@ def context_of(model: Recommender, known: Ragged, facts: Facts, list_length: int
     lists = np.empty((len(user), 0), np.int32)
     if list_length:
         lists = lists_of(scorer, known, list_length)
-    value = scorer.effect if scorer.pooling == "mean" else None
-    return Context(known, facts, user, item, lists, value)
+    return Context(known, facts, user, item, lists)

@@ -20,37 +20,22 @@ _LARGE = 500_000  # vectors moved in a step, above which several threads are wor
 
 
 class Factors:
-    """U_u, and V_i = z_i + mean of x_v over the item's values (z_i alone with `vectors = "id"`).
+    """U_u and V_i, learned by Adagrad.
 
-    Gradients gather in `d_user`, `d_item` (by the composed V) and `d_value`; `step` hands those
-    of V on to z and x, and moves the rows of the flagged users, items and values by Adagrad.
-    Rows without a gradient do not move, so skipping them changes nothing.
+    Gradients gather in `d_user` and `d_item`; `step` moves the rows of the flagged users and
+    items. Rows without a gradient do not move, so skipping them changes nothing.
     """
 
     def __init__(self, config: RecommenderConfig, known: Ragged, facts: Facts, seed: int) -> None:
         self.config, self.known, self.facts = config, known, facts
-        n_items = len(facts.of_item)
-        n_values = facts.n_values if config.vectors == "attributes" else 0
         self.user = start_vectors(len(known), config, seed, "user")
-        self.own = start_vectors(n_items, config, seed, "item")
-        self.value = start_vectors(n_values, config, seed, "value")
-        self.item = np.empty_like(self.own)
-        self.d_user, self.d_item, self.d_value = map(
-            np.zeros_like, (self.user, self.own, self.value)
-        )
-        self._squares = tuple(map(np.zeros_like, (self.user, self.own, self.value)))
-        work = len(self.user) + n_items + facts.of_item.size
-        self._chunks = _CHUNKS if work > _LARGE else 1
+        self.item = start_vectors(len(facts.of_item), config, seed, "item")
+        self.d_user, self.d_item = np.zeros_like(self.user), np.zeros_like(self.item)
+        self._squares = np.zeros_like(self.user), np.zeros_like(self.item)
+        self._chunks = _CHUNKS if len(self.user) + len(self.item) > _LARGE else 1
         self.touched_user = np.zeros(len(self.user), np.bool_)
-        self.touched_item = np.zeros(n_items, np.bool_)
-        self.touched_value = np.zeros(n_values, np.bool_)
+        self.touched_item = np.zeros(len(self.item), np.bool_)
         self._lists: Rows | None = None
-        self._compose()
-
-    @property
-    def has_values(self) -> bool:
-        """True when item vectors are made of the vectors of their values."""
-        return len(self.value) > 0
 
     def context(self, list_length: int) -> Context:
         """What samplers may look at, with lists of the given length as of now.
@@ -61,38 +46,22 @@ class Factors:
         if lists.shape[1] != list_length:
             lists = top_k_all(self.user, self.item, self.known, list_length)
         self._lists = lists
-        value = self.value if self.has_values else None
-        return Context(self.known, self.facts, self.user, self.item, lists, value)
+        return Context(self.known, self.facts, self.user, self.item, lists)
 
     def step(self) -> None:
         """Move by the gathered gradients, and clear them."""
-        of_item, rate = self.facts.of_item, self.config.learning_rate
-        if self.has_values:
-            holders = self.facts.holders
-            kernels.spread(
-                self.d_item,
-                self.touched_item,
-                of_item.indptr,
-                holders.indptr,
-                holders.indices,
-                self.d_value,
-                self.touched_value,
-                self._chunks,
-            )
         tables = (
             (self.user, self.d_user, self.touched_user),
-            (self.own, self.d_item, self.touched_item),
-            (self.value, self.d_value, self.touched_value),
+            (self.item, self.d_item, self.touched_item),
         )
+        rate = self.config.learning_rate
         for (table, gradient, touched), squares in zip(tables, self._squares, strict=True):
             kernels.adagrad(table, gradient, squares, touched, rate, self._chunks)
-        self._compose()
+        self._lists = None
 
     def scorer(self) -> Scorer:
-        """Scores as of now; zero effects for vectors by id."""
+        """Scores as of now; effects of values are zero, to be fitted."""
         user = self.user.copy()
-        if self.has_values:
-            return Scorer(user, self.item.copy(), self.value.copy(), user, "mean")
         effect = np.zeros((self.facts.n_values, user.shape[1]), np.float32)
         return Scorer(user, self.item.copy(), effect, user, "sum")
 
@@ -108,20 +77,10 @@ class Factors:
         for name, squares in zip(_NAMES, self._squares, strict=True):
             _take(name, state, getattr(self, name))
             _take(f"{name}_squares", state, squares)
-        self._compose()
-
-    def _compose(self) -> None:
         self._lists = None
-        if not self.has_values:
-            self.item = self.own
-            return
-        of_item = self.facts.of_item
-        kernels.compose(
-            self.own, self.value, of_item.indptr, of_item.indices, self.item, self._chunks
-        )
 
 
-_NAMES = ("user", "own", "value")
+_NAMES = ("user", "item")
 
 
 class FactorModel:
@@ -160,13 +119,6 @@ def start_vectors(n: int, config: RecommenderConfig, seed: int, name: str) -> Ve
     vectors = rng.standard_normal((n, config.dim), np.float32)
     vectors *= np.float32(config.init)
     return vectors
-
-
-def swap_weights(config: RecommenderConfig, known: Ragged) -> NDArray[np.float32]:
-    """(U,) how much the imagined items of each user count: less for those known well."""
-    few = config.swap_known / np.maximum(known.counts, 1)
-    share = np.minimum(1.0, few) if config.swap_known else np.ones(len(known))
-    return (config.swap_weight * share).astype(np.float32)
 
 
 def _take(name: str, state: dict[str, NDArray[np.float32]], into: Vectors) -> None:

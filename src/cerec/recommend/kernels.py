@@ -1,7 +1,7 @@
 """The inner loops of learning: the same bits whatever the thread count.
 
-Gradients are gathered on one thread; `compose`, `spread` and `adagrad` share large tables among
-threads, each row summed by one of them in one order.
+Gradients are gathered on one thread; `adagrad` shares large tables among threads, each row moved
+by one of them.
 """
 
 from __future__ import annotations
@@ -72,44 +72,6 @@ def pair_gradients(
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True, fastmath=_FAST)
-def swap_gradients(
-    user: Rows,
-    item: Rows,
-    lost: Rows,
-    gained: Rows,
-    weight: NDArray[np.float32],
-    users: Vectors,
-    values: Vectors,
-    indptr: Offsets,
-    d_user: Vectors,
-    d_value: Vectors,
-) -> float:
-    """Add the gradients of `weight_u * softplus(f_ui' - f_ui)`, i' = i with one value swapped.
-
-    `f_ui' - f_ui = U_u . (x_gained - x_lost) / |A_i|`: only the user and two values take part.
-    """
-    d = users.shape[1]
-    loss = 0.0
-    for p in range(len(user)):
-        u, i, a, b = user[p], item[p], lost[p], gained[p]
-        if a < 0 or b < 0:
-            continue
-        share = np.float32(1) / np.float32(indptr[i + 1] - indptr[i])
-        gain = np.float32(0)
-        for k in range(d):
-            gain += users[u, k] * (values[b, k] - values[a, k])
-        gain *= share
-        loss += weight[u] * softplus(gain)
-        c = np.float32(weight[u] * sigmoid(gain)) * share
-        for k in range(d):
-            x, y = users[u, k], values[b, k] - values[a, k]
-            d_user[u, k] += c * y
-            d_value[a, k] -= c * x
-            d_value[b, k] += c * x
-    return loss
-
-
-@numba.njit(cache=True, error_model="numpy", nogil=True, fastmath=_FAST)
 def list_gradients(
     user: Rows,
     indptr: Offsets,
@@ -152,54 +114,6 @@ def list_gradients(
                 d_user[u, k] += c * y + decay * x
                 d_item[i, k] += c * x + decay * y
     return loss
-
-
-@numba.njit(cache=True, error_model="numpy", nogil=True, parallel=True)
-def compose(
-    own: Vectors, values: Vectors, indptr: Offsets, indices: Rows, out: Vectors, chunks: int
-) -> None:
-    """out_i = own_i + mean of the vectors of the item's values; the same for any `chunks`."""
-    d = own.shape[1]
-    for c in numba.prange(chunks):
-        for i in range(c * len(own) // chunks, (c + 1) * len(own) // chunks):
-            n = indptr[i + 1] - indptr[i]
-            share = np.float32(1) / np.float32(max(n, 1))
-            for k in range(d):
-                out[i, k] = 0
-            for at in range(indptr[i], indptr[i + 1]):
-                v = indices[at]
-                for k in range(d):
-                    out[i, k] += values[v, k]
-            for k in range(d):
-                out[i, k] = own[i, k] + share * out[i, k]
-
-
-@numba.njit(cache=True, error_model="numpy", nogil=True, parallel=True)
-def spread(
-    d_item: Vectors,
-    touched: Flags,
-    item_indptr: Offsets,
-    indptr: Offsets,
-    indices: Rows,
-    d_value: Vectors,
-    marks: Flags,
-    chunks: int,
-) -> None:
-    """Hand the gradient of each touched item on to its values, the transpose of `compose`.
-
-    Gathered value by value from the items that hold it: the same for any `chunks`.
-    """
-    d, n_values = d_item.shape[1], len(marks)
-    for c in numba.prange(chunks):
-        for v in range(c * n_values // chunks, (c + 1) * n_values // chunks):
-            for at in range(indptr[v], indptr[v + 1]):
-                i = indices[at]
-                if not touched[i]:
-                    continue
-                marks[v] = True
-                share = np.float32(1) / np.float32(item_indptr[i + 1] - item_indptr[i])
-                for k in range(d):
-                    d_value[v, k] += share * d_item[i, k]
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)

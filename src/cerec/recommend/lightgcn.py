@@ -11,34 +11,31 @@ from torch import Tensor
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import RunError
-from cerec.recommend.asking import changed, drawn, drawn_ahead, list_length
-from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
-from cerec.recommend.factors import batches, start_vectors, swap_weights
+from cerec.recommend.asking import drawn, drawn_ahead, list_length
+from cerec.recommend.base import Context, NegativeSampler, Rows, Vectors
+from cerec.recommend.factors import batches, start_vectors
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.sparse import Sparse, multiply
 from cerec.recommend.topk import top_k_all
 from cerec.settings.recommender import RecommenderConfig
 
-_NAMES = ("user", "own", "value")
+_NAMES = ("user", "item")
 
 
 class LightGCN:
     """Final vectors are the mean of layers 0..L, layer l + 1 = normalised adjacency x layer l.
 
-    Layer 0 of an item is z_i, or z_i + mean of x_v over its values. The effect of a value is the
-    direct one, through layer 0 of the item itself: x_v / (L + 1); what reaches the item through
-    its users stays as it is. Same seed, same bits on one torch thread.
+    Same seed, same bits on one torch thread.
     """
 
     def __init__(
         self, config: RecommenderConfig, known: Ragged, facts: Facts, *, seed: int
     ) -> None:
         self.config, self._known, self._facts = config, known, facts
-        n_values = facts.n_values if config.vectors == "attributes" else 0
-        sizes = (len(known), len(facts.of_item), n_values)
+        sizes = len(known), len(facts.of_item)
         self._tables = [
             torch.from_numpy(start_vectors(n, config, seed, name)).requires_grad_()
-            for n, name in zip(sizes, ("user", "item", "value"), strict=True)
+            for n, name in zip(sizes, _NAMES, strict=True)
         ]
         self._adam = torch.optim.Adam(self._tables, lr=config.learning_rate)
         for table in self._tables:  # exists from the start, so that state() has one form
@@ -48,27 +45,12 @@ class LightGCN:
                 "exp_avg_sq": torch.zeros_like(table),
             }
         self._adjacency = _adjacency(known, len(facts.of_item))
-        share = 1.0 / np.maximum(facts.of_item.counts, 1)
-        self._share = torch.from_numpy(share.astype(np.float32))
-        self._swap_weight = torch.from_numpy(swap_weights(config, known))
-        self._mean = Sparse.build(
-            facts.of_item, share[facts.of_item.row_of()].astype(np.float32), facts.n_values
-        )
 
     def epoch(
-        self,
-        user: Rows,
-        item: Rows,
-        negatives: NegativeSampler,
-        *,
-        rng: np.random.Generator,
-        swaps: SwapSampler | None = None,
+        self, user: Rows, item: Rows, negatives: NegativeSampler, *, rng: np.random.Generator
     ) -> float:
         """See `Recommender.epoch`."""
-        if len(self._tables[2]) == 0:
-            swaps = None  # an item that is a mere id cannot be imagined with other values
-        start = self.context(list_length(negatives, swaps))
-        changes = None if swaps is None else changed(swaps, user, item, start, rng)
+        start = self.context(list_length(negatives))
         ahead = drawn_ahead(negatives, user, item, start, rng)
         total = 0.0
         for rows in batches(len(user), self.config.pairs_per_update(len(user)), rng):
@@ -79,8 +61,6 @@ class LightGCN:
             else:
                 j = ahead[rows]
             loss = self._pair_loss(final, u, i, j)
-            if changes is not None:
-                loss = loss + self._swap_loss(final[0], u, i, changes[0][rows], changes[1][rows])
             total += float(loss.detach())
             pull = self._pull(u, i, j)
             self._adam.zero_grad()
@@ -100,14 +80,11 @@ class LightGCN:
         lists = np.empty((len(user), 0), np.int32)
         if list_length:
             lists = top_k_all(user, item, self._known, list_length)
-        return Context(self._known, self._facts, user, item, lists, self._effects())
+        return Context(self._known, self._facts, user, item, lists)
 
     def scorer(self) -> Scorer:
         """See `Recommender.scorer`."""
         user, item = self.factors()
-        value = self._effects()
-        if value is not None:
-            return Scorer(user, item, value, user, "mean")
         effect = np.zeros((self._facts.n_values, user.shape[1]), np.float32)
         return Scorer(user, item, effect, user, "sum")
 
@@ -140,15 +117,9 @@ class LightGCN:
                     )
                 into.copy_(torch.from_numpy(found).reshape(into.shape))
 
-    def _effects(self) -> Vectors | None:
-        """(V, d) what a value adds to the final vector of an item that has no other."""
-        value = self._tables[2].detach()
-        return (value / (self.config.layers + 1)).numpy() if len(value) else None
-
     def _propagate(self) -> tuple[Tensor, Tensor]:
         """Final vectors of users (U, d) and items (I, d)."""
-        user, own, value = self._tables
-        item = own + multiply(self._mean, value) if len(value) else own
+        user, item = self._tables
         layer = torch.cat([user, item])  # (U + I, d)
         total = layer
         for _ in range(self.config.layers):
@@ -159,7 +130,7 @@ class LightGCN:
 
     def _seen(self, final: tuple[Tensor, Tensor], lists: Rows) -> Context:
         user, item = (t.detach().numpy() for t in final)
-        return Context(self._known, self._facts, user, item, lists, self._effects())
+        return Context(self._known, self._facts, user, item, lists)
 
     def _pair_loss(self, final: tuple[Tensor, Tensor], u: Rows, i: Rows, j: Rows) -> Tensor:
         keep = j >= 0
@@ -168,17 +139,10 @@ class LightGCN:
         gap = (x * (item[j[keep]] - item[i[keep]])).sum(1)  # (B,)
         return F.softplus(gap).sum()
 
-    def _swap_loss(self, user: Tensor, u: Rows, i: Rows, lost: Rows, gained: Rows) -> Tensor:
-        keep = (lost >= 0) & (gained >= 0)
-        value = self._tables[2]
-        change = value[gained[keep]] - value[lost[keep]]  # (B, d)
-        gap = (user[u[keep]] * change).sum(1) * self._share[i[keep]] / (self.config.layers + 1)
-        return (self._swap_weight[u[keep]] * F.softplus(gap)).sum()
-
     def _pull(self, u: Rows, i: Rows, j: Rows) -> Tensor:
         """l2 / 2 of the first-layer vectors of every pair, as in the paper's code."""
-        user, own, _ = self._tables
-        parts = (user[u], own[i], own[j[j >= 0]])
+        user, item = self._tables
+        parts = (user[u], item[i], item[j[j >= 0]])
         return self.config.l2 / 2 * torch.stack([(p * p).sum() for p in parts]).sum()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numba
@@ -10,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.errors import ConfigError
-from cerec.recommend.asking import drawn
-from cerec.recommend.base import Context, NegativeSampler, Rows
+from cerec.recommend.base import Context, Rows
 from cerec.recommend.draws import TRIES, fresh_state, holds, unknown_item, walk
 
 
@@ -88,36 +86,6 @@ class Walk:
             self.steps,
             fresh_state(rng),
         )
-
-
-class Mixture:
-    """For each pair one of several samplers, chosen by weight."""
-
-    def __init__(self, parts: Sequence[tuple[float, NegativeSampler]]) -> None:
-        weight = np.array([w for w, _ in parts], np.float64)
-        if len(weight) == 0 or (weight < 0).any() or not weight.sum() > 0:
-            raise ConfigError(f"a mixture needs weights of at least 0 and above 0 in sum: {weight}")
-        self._share = np.cumsum(weight) / weight.sum()
-        self._samplers = tuple(sampler for _, sampler in parts)
-
-    def __repr__(self) -> str:
-        weights = np.diff(self._share, prepend=0.0).tolist()
-        return f"Mixture({list(zip(weights, self._samplers, strict=True))})"
-
-    @property
-    def list_length(self) -> int:
-        """The longest list any part asks for."""
-        return max(sampler.list_length for sampler in self._samplers)
-
-    def draw(self, user: Rows, item: Rows, context: Context, rng: np.random.Generator) -> Rows:
-        """See `NegativeSampler.draw`."""
-        which = np.searchsorted(self._share, rng.random(len(user)), side="right")
-        out = np.full(len(user), -1, np.int32)
-        for n, sampler in enumerate(self._samplers):
-            mine = np.flatnonzero(which == n)
-            if len(mine):
-                out[mine] = drawn(sampler, user[mine], item[mine], context, rng)
-        return out
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)

@@ -14,7 +14,6 @@ from cerec.checkpoint import drop_checkpoint
 from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
-from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.errors import ConfigError
 from cerec.history import Row
@@ -31,7 +30,7 @@ from cerec.runs.run import Run
 from cerec.runs.start import NUMBERLESS, fingerprint
 from cerec.settings.models import find
 from cerec.settings.run import RunConfig, to_toml
-from cerec.settings.train import SignalConfig, TrainConfig
+from cerec.settings.train import TrainConfig
 
 if TYPE_CHECKING:
     from cerec.agent.loop import Trainer
@@ -48,7 +47,6 @@ def cotrain(data: Dataset, parts: Split, asked: Asked, folder: Path | None, *, r
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
     for words in idle(config, data, facts, asked.negatives, validated=parts.valid.size > 0):
         log.warning(words)
-    signals = in_force(config, facts)
     model = _model(config, Material(parts.train, facts, ckg, seed))
     agent = WalkAgent(config.agent, config.encoder, ckg, facts, seed=seed)
     trainer = Trainer(
@@ -57,12 +55,12 @@ def cotrain(data: Dataset, parts: Split, asked: Asked, folder: Path | None, *, r
         parts.train,
         facts,
         config=config.train,
-        signals=signals,
+        signals=in_force(config),
         seed=seed,
         validate=lambda scorer: validation_figures(
             for_newcomers(scorer, parts.train), parts, config.train.metric
         ),
-        watchers=_watchers(asked, signals, parts.train),
+        watchers=_watchers(asked),
         folder=folder / "checkpoint" if folder else None,
         negatives=asked.negatives,
         stamp=fingerprint({**asked.begun, "config": to_toml(_numbers(config))}),
@@ -131,13 +129,13 @@ def _telling_divergence(config: RunConfig) -> Iterator[None]:
         ) from None
 
 
-def _watchers(asked: Asked, signals: SignalConfig, known: Ragged) -> list[Callable[[Row], None]]:
+def _watchers(asked: Asked) -> list[Callable[[Row], None]]:
     from cerec.agent.watch import LossWatch
 
     config, r = asked.config, asked.config.recommender
     out = [] if asked.on_row is None else [asked.on_row]
     if config.system is None and r.model != "climf-original":
-        out.append(LossWatch(r, known, imagined=signals.counterfactuals == "imagined"))
+        out.append(LossWatch(r))
     return out
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.recommend.base import NegativeSampler
-from cerec.recommend.in_force import imaginable, signals_in_force
 from cerec.settings.models import find
 from cerec.settings.run import RunConfig
 from cerec.settings.train import SignalConfig
@@ -38,11 +37,15 @@ def idle(
     return out
 
 
-def in_force(config: RunConfig, facts: Facts) -> SignalConfig:
-    """The signals a training learns from: none but its own where a compared system is trained."""
+def in_force(config: RunConfig) -> SignalConfig:
+    """The signals a training learns from: no counterfactuals where the model has no use for them,
+    as a system of another package or CLiMF in its first form.
+    """
     if config.system:
         return SignalConfig(counterfactuals="none")
-    return signals_in_force(config.signals, config.recommender, config.agent, facts)
+    if config.recommender.model == "climf-original":
+        return replace(config.signals, counterfactuals="none")
+    return config.signals
 
 
 def _of_split(config: RunConfig, data: Dataset) -> list[str]:
@@ -79,28 +82,16 @@ def _of_model(config: RunConfig, negatives: NegativeSampler | None) -> list[str]
 
 def _of_facts(config: RunConfig, facts: Facts) -> list[str]:
     kind, name = config.signals.counterfactuals, config.recommender.model
-    silent = replace(DEFAULT.signals, counterfactuals="none")
-    if name == "climf-original" and config.signals != silent:
-        return ["climf-original learns from liked items alone; [signals] has no effect"]
+    if name == "climf-original":
+        silent = config.signals in (DEFAULT.signals, SignalConfig(counterfactuals="none"))
+        words = "climf-original learns from liked items alone; [signals] has no effect"
+        return [] if silent else [words]
     if kind == "none":
         return []
     if facts.n_values == 0:
-        instead = "has no effect" if kind == "imagined" else "draws uniform negatives instead"
         return [
             "no item of this data has attributes, so none has a counterfactual one; "
-            f'signals.counterfactuals = "{kind}" {instead}'
-        ]
-    if kind == "imagined" and config.recommender.vectors == "id":
-        return [
-            'with recommender.vectors = "id" an item has no values to imagine otherwise; '
-            'signals.counterfactuals = "imagined" has no effect'
-        ]
-    if kind == "imagined" and not imaginable(
-        config.signals, config.recommender, config.agent, facts
-    ):
-        return [
-            "no walk leads to an item with another value of the same relation (one attribute "
-            'column with one value per item?); signals.counterfactuals = "imagined" has no effect'
+            f'signals.counterfactuals = "{kind}" draws uniform negatives instead'
         ]
     if config.train.epochs <= config.train.warmup:
         return [
@@ -112,25 +103,8 @@ def _of_facts(config: RunConfig, facts: Facts) -> list[str]:
 
 def _of_options(config: RunConfig) -> list[str]:
     """Settings that only some choice of another one looks at."""
-    kind, chooser = config.signals.counterfactuals, config.signals.chooser
-    imagined = kind == "imagined"
     rows = (
-        ("signals", "share", kind == "mixture", 'signals.counterfactuals = "mixture"'),
-        (
-            "signals",
-            "swap_steps",
-            imagined and chooser == "random",
-            'imagined items and signals.chooser = "random"',
-        ),
-        (
-            "agent",
-            "swap",
-            imagined and chooser == "agent",
-            'imagined items and signals.chooser = "agent"',
-        ),
         ("signals", "dns_candidates", config.signals.negatives == "dns", "dns negatives"),
-        ("recommender", "swap_weight", imagined, "imagined items"),
-        ("recommender", "swap_known", imagined, "imagined items"),
         (
             "recommender",
             "layers",

@@ -25,6 +25,7 @@ from cerec.files import copy_of, read_arrays, replacing, write_arrays, write_jso
 from cerec.history import read_history, write_history
 from cerec.recommend.rank import lists, ranks_after
 from cerec.recommend.subject import Subject
+from cerec.runs.asking import Asking
 from cerec.runs.folder import (
     FORMAT,
     kept_beside,
@@ -43,7 +44,6 @@ from cerec.settings.run import RunConfig, read_toml, to_toml
 
 if TYPE_CHECKING:
     from cerec.explain.explainer import Explainer
-    from cerec.explain.explanation import Explanation, WhatIf
 
 
 Rows = NDArray[np.integer[Any]]
@@ -59,7 +59,7 @@ class Recommendation:
     rank: int
 
 
-class Run:
+class Run(Asking):
     """Data, split, recommender and agent of one training, or around a recommender made elsewhere.
 
     Ids in and out are the data's own. What a user has is known and never recommended: everything
@@ -187,35 +187,6 @@ class Run:
             Recommendation(items[i], items.name(i), float(scores[i]), rank)
             for rank, i in enumerate(rows.tolist(), start=1)
         ]
-
-    def explain(
-        self, user: object, item: object = None, k: int = 20, **options: Any
-    ) -> Explanation:
-        """Why `item` is in the list, as the smallest change that takes it out.
-
-        Options: see `cerec.explain.explainer.Explainer.explain`.
-        """
-        return self.explainer.explain(user, item, k=k, **options)
-
-    def explain_many(
-        self, pairs: Iterable[tuple[object, object]], k: int = 20, **options: Any
-    ) -> Iterator[Explanation]:
-        """Explanations in the order of the pairs, computed in batches."""
-        return self.explainer.explain_many(pairs, k=k, **options)
-
-    def what_if(
-        self, user: object, item: object, attributes: Iterable[tuple[str, str]], k: int = 20
-    ) -> WhatIf:
-        """Score, rank and list had the item had exactly these (relation, attribute) pairs."""
-        return self.explainer.what_if(user, item, attributes, k=k)
-
-    def rescore(self, user: object, item: object, attributes: Iterable[tuple[str, str]]) -> float:
-        """f(u, i | A): the score had the item had exactly these (relation, attribute) pairs."""
-        return self.explainer.rescore(user, item, attributes)
-
-    def attributes(self, item: object) -> list[tuple[str, str]]:
-        """The item's (relation, attribute) pairs."""
-        return self.explainer.attributes(item)
 
     def rank(self, user: object, item: object) -> int:
         """Rank of an item among all the user does not know."""

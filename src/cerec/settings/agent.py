@@ -54,9 +54,6 @@ class AgentConfig:
     starts: Literal["positives", "lists", "both"] = "both"
     """Where walks start while learning: liked items (co-training walks from these), items of the
     lists (explanations start from these), or half each."""
-    swap: Literal["lowest", "random", "highest"] = "random"
-    """Which change toward the counterfactual item makes the imagined item: the one with the lowest
-    or highest effect on the user's score, or any."""
     attribute_step: Literal["attention", "uniform"] = "attention"
     """`uniform` takes any attribute with equal chances (an ablation)."""
     item_step: Literal["attention", "uniform"] = "attention"

@@ -16,10 +16,8 @@ UPDATES, FEWEST, MOST = 32, 2048, 8192  # updates per epoch, and the pairs of on
 class RecommenderConfig:
     """What is learned, and how."""
 
-    model: Literal["bpr", "climf", "climf-original", "lightgcn"] = "bpr"
-    """`bpr`; `climf` (the paper's eq. 4); `climf-original` (positives only); `lightgcn`."""
-    vectors: Literal["attributes", "id"] = "attributes"
-    """Item vectors: `attributes` (own part plus mean of the item's values) or `id` (own part)."""
+    model: Literal["bpr", "climf", "climf-original", "lightgcn"] = "climf"
+    """`climf` (the paper's eq. 4); `bpr`; `climf-original` (positives only); `lightgcn`."""
     dim: int = 64
     """Width of the vectors."""
     learning_rate: float = 0.05
@@ -27,14 +25,7 @@ class RecommenderConfig:
     l2: float = 0.03
     """Pull towards zero on the vectors of every pair learned from."""
     batch: int = 0
-    """Pairs per update; 0: a 32nd of the train pairs, from 2,048 to 8,192. Within
-    these bounds what an epoch teaches hardly depends on it, what it costs does: item vectors are
-    made anew every update."""
-    swap_weight: float = 1.0
-    """Weight of the imagined items beside the ordinary negatives, where swaps are drawn."""
-    swap_known: int = 10
-    """Users with more train items than this learn from imagined items in proportion less; 0: all
-    users alike. What an item's values say matters most where little else is known."""
+    """Pairs per update; 0: a 32nd of the train pairs, from 2,048 to 8,192."""
     layers: int = 2
     """Rounds of neighbour averaging of LightGCN."""
     init: float = 0.1
@@ -61,8 +52,5 @@ class RecommenderConfig:
         for name in ("learning_rate", "init"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"recommender.{name} must be above 0, got {getattr(self, name)}")
-        for name in ("l2", "swap_weight", "swap_known"):
-            if getattr(self, name) < 0:
-                raise ConfigError(
-                    f"recommender.{name} must not be negative, got {getattr(self, name)}"
-                )
+        if self.l2 < 0:
+            raise ConfigError(f"recommender.l2 must not be negative, got {self.l2}")

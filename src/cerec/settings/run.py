@@ -63,6 +63,8 @@ class RunConfig:
         start = {} if preset is None else preset_tables(preset)
         given = read_settings(path) if path else {}
         on_top = merged(tables or {})
+        if "model" in on_top:
+            on_top["model"] = {"name": LINEAR, **start.get("model", {}), **on_top["model"]}
         names = [f"{section}.{key}" for section, values in on_top.items() for key in values]
         return parse_merged(merged(start, given, on_top), path, names)
 
@@ -91,24 +93,9 @@ class RunConfig:
         return self
 
 
-PRESETS: dict[str, dict[str, dict[str, Any]]] = {
-    "paper": {
-        "model": {"name": COTRAINED},
-        "recommender": {"model": "climf"},
-        "signals": {"negatives": "uniform", "counterfactuals": "literal", "chooser": "agent"},
-    },
-    "mixture": {
-        "model": {"name": COTRAINED},
-        "signals": {"negatives": "dns", "counterfactuals": "mixture", "chooser": "agent"},
-    },
-    "imagined": {
-        "model": {"name": COTRAINED},
-        "signals": {"negatives": "dns", "counterfactuals": "imagined", "chooser": "agent"},
-    },
-}
-"""The three ways to learn from the agent's counterfactuals, as settings to start from: `paper` has
-its loss (eq. 4) and the counterfactual item as the negative. Without a preset, imagined items are
-chosen by uniform walks."""
+PRESETS: dict[str, dict[str, dict[str, Any]]] = {"paper": {"model": {"name": COTRAINED}}}
+"""Settings to start from. `paper`: the paper's system, whose other tables have its form as their
+defaults."""
 
 
 def preset_tables(name: str) -> dict[str, dict[str, Any]]:

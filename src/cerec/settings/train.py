@@ -50,31 +50,24 @@ class TrainConfig:
 class SignalConfig:
     """Which negatives and which counterfactuals the recommender learns from."""
 
-    negatives: Literal["uniform", "dns"] = "dns"
-    """Ordinary negatives: any unknown item, or the best-scored of a few (`dns`)."""
+    negatives: Literal["uniform", "dns"] = "uniform"
+    """Ordinary negatives, those of the warm-up: any unknown item, or the best-scored of a few
+    (`dns`)."""
     dns_candidates: int = 4
     """How many unknown items `dns` picks from."""
-    counterfactuals: Literal["none", "literal", "mixture", "imagined"] = "imagined"
-    """`literal`: the counterfactual item is the negative (the paper's form). `mixture`: it is, for
-    a share of the pairs. `imagined`: the liked item is ranked above itself with one value changed,
-    beside the ordinary negative. `none`: no counterfactuals."""
-    chooser: Literal["agent", "random"] = "random"
-    """Who chooses counterfactuals: the learned agent, or a uniform walk, which is many times
-    cheaper and about as good on most data (docs/results/helps.md). The agent that explains learns
-    in either case, on the finished recommender."""
-    swap_steps: int = 3
-    """Steps of the uniform walk that chooses what is imagined, where `chooser` is `random`: the
-    longer, the less its end is like the liked item. Not the depth of the agent (`agent.depth`)."""
-    share: float = 0.5
-    """Share of the pairs whose negative is counterfactual, for `mixture`."""
+    counterfactuals: Literal["none", "literal"] = "literal"
+    """`literal`: after the warm-up the counterfactual item is the negative (the paper's form).
+    `none`: ordinary negatives throughout."""
+    chooser: Literal["agent", "random"] = "agent"
+    """Who chooses counterfactual items: the learned agent, or a uniform walk, which is many times
+    cheaper. The agent that explains learns in either case, on the finished recommender."""
 
     def __post_init__(self) -> None:
         check_fields(self, "signals")
-        if not 0.0 <= self.share <= 1.0:
-            raise ConfigError(f"signals.share must be between 0 and 1, got {self.share}")
-        for name in ("dns_candidates", "swap_steps"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"signals.{name} must be at least 1, got {getattr(self, name)}")
+        if self.dns_candidates < 1:
+            raise ConfigError(
+                f"signals.dns_candidates must be at least 1, got {self.dns_candidates}"
+            )
 
     @property
     def learned(self) -> bool:

@@ -16,7 +16,9 @@ from cerec.cli.console import out, print_json, progress, remark
 from cerec.cli.train import read_config
 from cerec.errors import ConfigError
 
-DEFAULT = "popularity,itemknn,ease,ials,bpr,lightgcn,neumf,mcrec,kgpolicy,kgqr,kgat,cerec"
+DEFAULT = (
+    "popularity,itemknn,ease,ials,bpr,lightgcn,neumf,mcrec,kgpolicy,kgqr,kgat,cerec-paper,linear"
+)
 
 
 def compare(
@@ -37,7 +39,7 @@ def compare(
         Path | None, typer.Option(help="Folder of search spaces of one's own.")
     ] = None,
     reference: Annotated[
-        str | None, typer.Option(help="Who the others are tested against; cerec, or the first.")
+        str | None, typer.Option(help="Who the others are tested against; linear, or the first.")
     ] = None,
     split_seed: Annotated[int, typer.Option(help="Seed of the one split.")] = 0,
     sets: Annotated[
@@ -51,7 +53,7 @@ def compare(
     Finished cells are kept in the folder: a comparison that was stopped goes on with the same
     command, and one with more models or seeds computes only what is new.
 
-    Example: cerec bench compare demo --models popularity,bpr,cerec --seeds 3 --budget 1
+    Example: cerec bench compare demo --models popularity,bpr,linear --seeds 3 --budget 1
     """
     from cerec.data.filters import apply
     from cerec.data.load import load
@@ -74,7 +76,7 @@ def compare(
         fit=FitConfig(epochs=epochs, every=every, patience=patience, seconds=seconds),
         search=search or SPACES,
     )
-    base = reference or ("cerec" if "cerec" in names else names[0])
+    base = reference or ("linear" if "linear" in names else names[0])
     if base not in names:
         raise ConfigError(f"--reference must be one of the models, got {base!r}")
     settings = read_config(None, sets or [])

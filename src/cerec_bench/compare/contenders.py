@@ -1,7 +1,8 @@
 """Everything that may stand in the table, by name: how it is fitted to train and validation.
 
 A contender sees the train part, facts, the graph of train, and one number per look: how well it
-does on validation. Test is not reachable from here.
+does on validation. The linear recommender chooses its settings itself and sees the validation
+part. Test is not reachable from here.
 """
 
 from __future__ import annotations
@@ -18,25 +19,33 @@ from numpy.typing import NDArray
 
 from cerec.agent.agent import WalkAgent
 from cerec.agent.loop import Trainer
+from cerec.data.dataset import Dataset
 from cerec.data.ragged import Ragged
+from cerec.data.split import Split
 from cerec.errors import ConfigError, near_matches
 from cerec.history import Row
 from cerec.recommend import lines
 from cerec.recommend.base import Material, NegativeSampler, Recommender, Rows
 from cerec.recommend.context import lists_of
-from cerec.recommend.in_force import signals_in_force
 from cerec.recommend.lines import ItemItem
 from cerec.recommend.models import build
 from cerec.recommend.negatives import DNS, Uniform
 from cerec.recommend.newcomers import for_newcomers
+from cerec.recommend.rank import lists as first_of
 from cerec.recommend.scorer import Scorer
+from cerec.recommend.subject import Subject
 from cerec.recommend.topk import top_k_all
 from cerec.rng import generator
+from cerec.runs.asked import Asked
+from cerec.runs.fit import fit as fit_linear
+from cerec.runs.notes import in_force
 from cerec.settings.agent import AgentConfig, EncoderConfig
+from cerec.settings.linear import LinearConfig
 from cerec.settings.recommender import RecommenderConfig
+from cerec.settings.run import COTRAINED, LINEAR, RunConfig
 from cerec.settings.train import SignalConfig, TrainConfig
 from cerec_bench.compare.fit import FitConfig, fit_recommender
-from cerec_bench.systems.chunks import take, top_lists, top_lists_of
+from cerec_bench.systems.chunks import spans, take, top_lists, top_lists_of
 from cerec_bench.systems.registry import SYSTEMS, System
 
 
@@ -78,6 +87,9 @@ class Task:
     budget: FitConfig
     validate: Callable[[Lists], float]
     """The validation number of given lists, to be raised."""
+    data: Dataset
+    valid: Ragged
+    """User -> validation items, for what chooses its settings by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +166,7 @@ def _line(title: str, make: Callable[..., Scorer | ItemItem], *, seeded: bool = 
     return Contender(title, fit, seeded=seeded)
 
 
+PAPER = "CERec, the paper's"
 _PARTS = {
     "recommender": RecommenderConfig,
     "signals": SignalConfig,
@@ -162,28 +175,43 @@ _PARTS = {
 }
 
 
-def _cerec(title: str, fixed: Mapping[str, Any]) -> Contender:
-    """Co-training as `cerec train` does it; settings are `part.name`, a bare name is one of the
-    recommender's.
+def _linear(task: Task) -> Fitted:
+    """The default of `cerec train`, as measured there: chosen on validation, learned from train."""
+    known = task.material.known
+    nothing = Ragged(np.zeros(len(known) + 1, np.int64), np.zeros(0, np.int32))
+    config = RunConfig(model={"name": LINEAR, **task.params, "holdout": True})
+    asked = Asked(config, task.material.seed, {}, [], time.perf_counter(), None, None)
+    run = fit_linear(task.data, Split(known, task.valid, nothing), asked, None, resume=False)
+    return Fitted(partial(_of_subject, run.subject), 0, 0)
+
+
+def _of_subject(
+    subject: Subject, known: Ragged, k: int, users: NDArray[np.integer] | None = None
+) -> Rows:
+    who = np.arange(len(known)) if users is None else users
+    k = min(k, subject.n_items)
+    out = np.empty((len(who), k), np.int32)
+    for places in spans(len(who), 8 * subject.n_items):
+        mine = known.take(who[places])
+        out[places] = first_of(subject.scores(who[places]), mine.indptr, mine.indices, k)
+    return out
+
+
+def _co_trained(task: Task) -> Fitted:
+    """Co-training as `cerec train --preset paper` does it; settings are `part.name`, a bare name is
+    one of the recommender's.
     """
-
-    def fit(task: Task) -> Fitted:
-        tables: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
-        for name, value in {**fixed, **task.params}.items():
-            part, _, key = name.rpartition(".")
-            tables.setdefault(part or "recommender", {})[key] = value
-        if set(tables) - set(_PARTS):
-            raise ConfigError(f"{title}: settings are of {', '.join(_PARTS)}, got {list(tables)}")
-        made = {part: settings(kind, tables[part], title) for part, kind in _PARTS.items()}
-        return _co_train(task, made)
-
-    return Contender(title, fit, configs=tuple(_PARTS.values()), fixed=fixed, recipe=2)
-
-
-def _co_train(task: Task, made: Mapping[str, Any]) -> Fitted:
+    tables: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
+    for name, value in task.params.items():
+        part, _, key = name.rpartition(".")
+        tables.setdefault(part or "recommender", {})[key] = value
+    if set(tables) - set(_PARTS):
+        raise ConfigError(f"{PAPER}: settings are of {', '.join(_PARTS)}, got {list(tables)}")
+    made = {part: settings(kind, tables[part], PAPER) for part, kind in _PARTS.items()}
+    config = RunConfig(**made, model={"name": COTRAINED})
     m, budget = task.material, task.budget
-    model = build(made["recommender"], m.known, m.facts, seed=m.seed)
-    agent = WalkAgent(made["agent"], made["encoder"], m.graph, m.facts, seed=m.seed)
+    model = build(config.recommender, m.known, m.facts, seed=m.seed)
+    agent = WalkAgent(config.agent, config.encoder, m.graph, m.facts, seed=m.seed)
     started = time.process_time()
 
     def lists(scorer: Scorer) -> Lists:
@@ -206,7 +234,7 @@ def _co_train(task: Task, made: Mapping[str, Any]) -> Fitted:
             metric="ndcg@20",
             agent_epochs=0,
         ),
-        signals=signals_in_force(made["signals"], made["recommender"], made["agent"], m.facts),
+        signals=in_force(config),
         seed=m.seed,
         validate=lambda scorer: {"ndcg@20": task.validate(lists(scorer))},
         watchers=[stop_in_time],
@@ -222,24 +250,12 @@ CONTENDERS: Mapping[str, Contender] = {
     "itemknn": _line("Item-kNN", lines.itemknn_weights),
     "ease": _line("EASE", lines.ease_weights),
     "ials": _line("iALS", lines.ials, seeded=True),
-    "bpr": _own("BPR-MF", {"model": "bpr", "vectors": "id"}),
-    "dns": _own("BPR-MF, DNS", {"model": "bpr", "vectors": "id", "dns": 4}),
-    "lightgcn": _own(
-        "LightGCN", {"model": "lightgcn", "vectors": "id", "learning_rate": 0.01, "l2": 0.001}
-    ),
+    "bpr": _own("BPR-MF", {"model": "bpr"}),
+    "dns": _own("BPR-MF, DNS", {"model": "bpr", "dns": 4}),
+    "lightgcn": _own("LightGCN", {"model": "lightgcn", "learning_rate": 0.01, "l2": 0.001}),
     **{name: _system(system) for name, system in SYSTEMS.items()},
-    "attributes": _own("BPR-MF, attributes", {"model": "bpr", "vectors": "attributes"}),
-    "cerec-literal": _cerec(
-        "CERec, literal",
-        {
-            "model": "climf",
-            "vectors": "id",
-            "signals.negatives": "uniform",
-            "signals.counterfactuals": "literal",
-            "signals.chooser": "agent",
-        },
-    ),
-    "cerec": _cerec("CERec", {}),
+    "cerec-paper": Contender(PAPER, _co_trained, configs=tuple(_PARTS.values()), recipe=2),
+    "linear": Contender("Linear", _linear, seeded=False, configs=(LinearConfig,)),
 }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
-from cerec.recommend.base import NegativeSampler, Recommender, SwapSampler
+from cerec.recommend.base import NegativeSampler, Recommender
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,6 @@ def fit_recommender(
     config: FitConfig,
     *,
     rng: np.random.Generator,
-    swaps: SwapSampler | None = None,
 ) -> Fit:
     """Learn until validation stops rising; `validate` gives the number to raise."""
     user, item = train.row_of(), train.indices
@@ -69,7 +68,7 @@ def fit_recommender(
     start, cpu = time.perf_counter(), time.process_time()
     timed_out = False
     for epoch in range(1, config.epochs + 1):
-        loss = model.epoch(user, item, negatives, rng=rng, swaps=swaps)
+        loss = model.epoch(user, item, negatives, rng=rng)
         if epoch % config.every and epoch != config.epochs:
             continue
         look = Look(epoch, loss, validate(model), time.perf_counter() - start)

@@ -197,7 +197,9 @@ class Grid:
     def _fit(self, cell: Cell) -> tuple[Cell, Fitted | None]:
         """The cell with what validation said and what it took; no Fitted when it was refused."""
         material = Material(self._parts.train, self._facts, self._graph, cell.seed)
-        task = Task(cell.params, material, self.plan.fit, self._validate)
+        task = Task(
+            cell.params, material, self.plan.fit, self._validate, self._data, self._parts.valid
+        )
         try:
             with Meter() as meter:
                 fitted = contender(cell.model).fit(task)

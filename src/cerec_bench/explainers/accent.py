@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from cerec.errors import ConfigError
-from cerec.recommend.foldin import fold_in, others_of, slopes
 from cerec.threads import blas_threads
+from cerec_bench.explainers.fold_in import fold_in, others_of, slopes
 from cerec_bench.explainers.history import Array, fewest
 from cerec_bench.explainers.protocol import NO_ANSWER, Answer, Context, Pairs
 

@@ -29,10 +29,10 @@ from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
 from cerec.recommend.base import Context as Moment
 from cerec.recommend.context import lists_of
-from cerec.recommend.foldin import fold_in
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
 from cerec.settings.agent import AgentConfig, EncoderConfig
+from cerec_bench.explainers.fold_in import fold_in
 from cerec_bench.search.explainer import Explainer
 from cerec_bench.search.proposer import NeighbourProposer, Proposer, unit_rows
 from cerec_bench.search.standing import Standing
@@ -173,7 +173,7 @@ class Context:
         agent = WalkAgent(setup.agent, setup.encoder, self.graph, facts, seed=self.seed)
         s = self.scorer
         lists = lists_of(s, self.train, setup.agent.list_length)
-        moment = Moment(self.train, facts, s.user, s.item, lists, s.effect)
+        moment = Moment(self.train, facts, s.user, s.item, lists)
         user, item = self.train.row_of(), self.train.indices
         for epoch in range(setup.epochs):
             agent.learn(user, item, moment, rng=generator(self.seed, f"training/agent/{epoch}"))

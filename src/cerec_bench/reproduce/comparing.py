@@ -17,7 +17,7 @@ from cerec_bench.reproduce.plan import Table
 def measure(job: Job) -> Table:
     """The lines of the table; the grid keeps its own cells, so a stopped one goes on."""
     plan = Plan(
-        models=tuple(job.option("models", ["popularity", "bpr", "cerec"])),
+        models=tuple(job.option("models", ["popularity", "bpr", "linear"])),
         seeds=job.option("seeds", 5),
         trials=job.option("budget", 10),
         ks=tuple(job.option("ks", [20, 40, 60, 80])),
@@ -35,7 +35,7 @@ def measure(job: Job) -> Table:
     parts = split(job.data, SplitConfig(), seed=0)
     grid = Grid(job.data, parts, plan, job.work / "cells" / job.cell.set, on_cell=told)
     fits = grid.run()
-    reference = "cerec" if "cerec" in plan.models else plan.models[0]
+    reference = "linear" if "linear" in plan.models else plan.models[0]
     lines = summarise(
         fits,
         lambda key: read_per_user(grid.per_user_path(key)),

@@ -36,7 +36,7 @@ from typing import Any
 
 from cerec.errors import ConfigError, near_matches
 from cerec.settings.parsing import parse
-from cerec.settings.run import RunConfig, read_toml
+from cerec.settings.run import RunConfig, preset_tables, read_toml
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
 """The experiments of the paper, which come with the package."""
@@ -219,8 +219,8 @@ def _known(path: Path, where: str, table: Any, allowed: tuple[str, ...]) -> None
 
 
 def run_config(settings: Table) -> RunConfig:
-    """Run settings from `section.key` entries."""
-    tables: dict[str, Table] = {}
+    """Run settings from `section.key` entries, on top of those of the paper's system."""
+    tables: dict[str, Table] = preset_tables("paper")
     for name, value in settings.items():
         section, dot, key = name.partition(".")
         if not dot:

@@ -48,14 +48,8 @@ class Scene:
 def scene_of(run: Run, list_length: int) -> Scene:
     """The scene of a trained run."""
     scorer, known = scorer_of(run), run.split.train
-    context = Context(
-        known,
-        run.facts,
-        scorer.user,
-        scorer.item,
-        lists_of(scorer, known, list_length),
-        scorer.effect if scorer.pooling == "mean" else None,
-    )
+    lists = lists_of(scorer, known, list_length)
+    context = Context(known, run.facts, scorer.user, scorer.item, lists)
     return Scene(run.ckg, run.facts, context, known.row_of(), known.indices)
 
 

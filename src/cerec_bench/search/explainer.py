@@ -21,6 +21,7 @@ from cerec.explain.lookup import Pair, locked_values, pair_of, row_of, value_row
 from cerec.recommend.scorer import Scorer
 from cerec.threads import kernel_threads
 from cerec.walk.proposals import BeamProposer
+from cerec_bench.scorers import scorer_of
 from cerec_bench.search.answer import Answerer
 from cerec_bench.search.assemble import Assembler
 from cerec_bench.search.explanation import Explanation, Ranked, WhatIf
@@ -251,4 +252,4 @@ def searching(run: Run) -> Explainer:
     proposer = None
     if run.vectors is not None:
         proposer = BeamProposer(run.vectors, run.ckg, run.config.agent, run.config.encoder)
-    return Explainer(run.data, run.split.train, run.facts, run.scorer, proposer)
+    return Explainer(run.data, run.split.train, run.facts, scorer_of(run), proposer)

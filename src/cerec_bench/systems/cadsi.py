@@ -25,7 +25,7 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
 from cerec.recommend.asking import drawn
-from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
+from cerec.recommend.base import Context, NegativeSampler, Rows, Vectors
 from cerec.recommend.factors import batches
 from cerec.recommend.scorer import Scorer
 from cerec.rng import torch_generator
@@ -132,16 +132,9 @@ class CaDSI:
         )
 
     def epoch(
-        self,
-        user: Rows,
-        item: Rows,
-        negatives: NegativeSampler,
-        *,
-        rng: np.random.Generator,
-        swaps: SwapSampler | None = None,
+        self, user: Rows, item: Rows, negatives: NegativeSampler, *, rng: np.random.Generator
     ) -> float:
-        """See `Recommender.epoch`; the loss is that of the ranking. No use for `swaps`."""
-        del swaps
+        """See `Recommender.epoch`; the loss is that of the ranking."""
         lists = lists_for(self, self._known, negatives)
         loss = sum(
             self._update(user[part], item[part], negatives, lists, rng)

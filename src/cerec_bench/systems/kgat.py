@@ -23,7 +23,7 @@ from cerec.data.ckg import Ckg
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.recommend.asking import drawn
-from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
+from cerec.recommend.base import Context, NegativeSampler, Rows, Vectors
 from cerec.recommend.draws import fresh_state
 from cerec.recommend.factors import batches
 from cerec.recommend.scorer import Scorer
@@ -55,16 +55,9 @@ class KGAT:
         self._epochs = 0
 
     def epoch(
-        self,
-        user: Rows,
-        item: Rows,
-        negatives: NegativeSampler,
-        *,
-        rng: np.random.Generator,
-        swaps: SwapSampler | None = None,
+        self, user: Rows, item: Rows, negatives: NegativeSampler, *, rng: np.random.Generator
     ) -> float:
-        """See `Recommender.epoch`; the loss is that of the ranking part. No use for `swaps`."""
-        del swaps
+        """See `Recommender.epoch`; the loss is that of the ranking part."""
         if self._epochs == 0 and self.config.pretrain:
             self._start(user, item)
         lists = lists_for(self, self._known, negatives)

@@ -2,9 +2,9 @@
 
 Recommender and sampler learn in turn: the sampler explores from each liked item to a negative,
 the recommender takes a BPR step on it, the sampler a REINFORCE step on how hard and how close
-its finds were. The recommender is BPR-MF by id (Adagrad), pre-trained with uniform negatives as the
-authors do; `recommender` and `vectors` put any other of this project's in its place, and
-`KGPolicySampler` alone serves whatever draws negatives.
+its finds were. The recommender is BPR-MF (Adagrad), pre-trained with uniform negatives as the
+authors do; `recommender` puts any other of this project's in its place, and `KGPolicySampler`
+alone serves whatever draws negatives.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from cerec.data.ckg import Ckg
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.recommend.base import NegativeSampler, Rows, SwapSampler, Vectors
+from cerec.recommend.base import NegativeSampler, Rows, Vectors
 from cerec.recommend.models import build
 from cerec.recommend.scorer import Scorer
 from cerec.settings.recommender import RecommenderConfig
@@ -49,7 +49,6 @@ class KGPolicy:
         self.model = build(
             RecommenderConfig(
                 model=config.recommender,
-                vectors=config.vectors,
                 dim=config.dim,
                 learning_rate=config.learning_rate,
                 l2=config.l2,
@@ -63,16 +62,9 @@ class KGPolicy:
         self._epochs = 0
 
     def epoch(
-        self,
-        user: Rows,
-        item: Rows,
-        negatives: NegativeSampler,
-        *,
-        rng: np.random.Generator,
-        swaps: SwapSampler | None = None,
+        self, user: Rows, item: Rows, negatives: NegativeSampler, *, rng: np.random.Generator
     ) -> float:
-        """See `Recommender.epoch`; pre-trains on `negatives` at first. No use for `swaps`."""
-        del swaps
+        """See `Recommender.epoch`; pre-trains on `negatives` at first."""
         if self._epochs == 0:
             for _ in range(self.config.pretrain):
                 self.model.epoch(user, item, negatives, rng=rng)
@@ -86,7 +78,7 @@ class KGPolicy:
         return self.model.factors()
 
     def scorer(self) -> Scorer:
-        """Scores of the recommender, with its own effects of values where it has some."""
+        """Scores of the recommender."""
         return self.model.scorer()
 
     def state(self) -> State:

@@ -39,8 +39,6 @@ class KGPolicyConfig:
 
     recommender: Literal["bpr", "climf", "lightgcn"] = "bpr"
     """Which recommender learns from the negatives: any of this project's that takes some."""
-    vectors: Literal["id", "attributes"] = "id"
-    """Its item vectors, as `recommender.vectors`."""
     dim: int = 64
     """Width of the recommender's vectors and of the node table."""
     hidden: int = 32

@@ -26,7 +26,7 @@ from cerec.agent.warmstart import link_table
 from cerec.data.ckg import Ckg
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.recommend.base import NegativeSampler, Rows, SwapSampler, Vectors
+from cerec.recommend.base import NegativeSampler, Rows, Vectors
 from cerec.recommend.draws import fresh_state
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator, torch_generator
@@ -74,16 +74,10 @@ class KGQR:
         return last + (first - last) * math.exp(-decay * self._updates)
 
     def epoch(
-        self,
-        user: Rows,
-        item: Rows,
-        negatives: NegativeSampler,
-        *,
-        rng: np.random.Generator,
-        swaps: SwapSampler | None = None,
+        self, user: Rows, item: Rows, negatives: NegativeSampler, *, rng: np.random.Generator
     ) -> float:
         """Plays `episodes` and learns from replay; the mean squared error of Q."""
-        del user, item, negatives, swaps
+        del user, item, negatives
         if len(self._players) == 0:
             return 0.0
         player = rng.choice(self._players, size=self.config.episodes)

@@ -10,13 +10,15 @@ score, learned by cross-entropy with uniform negatives. Absent meta-paths are ma
 any path has c = 0.
 
 **It cannot rank a whole catalogue**: paths for every pair are out of reach. It re-ranks the first
-`candidates` items of the BPR-MF (with attributes) that also gives the node vectors; the other items
-follow in that model's order. A table must say so. B pairs, P meta-paths, K instances, F filters.
+`candidates` items of the BPR-MF that also gives the node vectors (a value has the mean of its
+items); the other items follow in that model's order. A table must say so. B pairs, P meta-paths,
+K instances, F filters.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
@@ -25,7 +27,7 @@ from torch import Tensor
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.recommend.asking import drawn
-from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
+from cerec.recommend.base import Context, NegativeSampler, Rows, Vectors
 from cerec.recommend.factors import batches
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.topk import top_k_all
@@ -52,13 +54,11 @@ class MCRec:
             dim=config.node_dim,
             epochs=config.pretrain,
             seed=seed,
-            attributes=True,
-        ).scorer()
-        n_items = len(facts.of_item)
-        values = start.effect if start.effect.size else np.empty((0, config.node_dim), np.float32)
-        self.net = MCRecNet(len(known), n_items, config, torch_generator(seed, "mcrec"))
+        )
+        user, item = start.factors()
+        self.net = MCRecNet(len(known), len(item), config, torch_generator(seed, "mcrec"))
         self._adam = adam(self.net.parameters(), config.learning_rate)
-        self._set_nodes(np.concatenate([start.user, start.item, values]))
+        self._set_nodes(np.concatenate([user, item, _means(item, facts.holders)]))
 
     def _set_nodes(self, nodes: Vectors) -> None:
         config, n_users = self.config, len(self._known)
@@ -77,16 +77,9 @@ class MCRec:
         self.candidates = top_k_all(*self._base, self._known, most)
 
     def epoch(
-        self,
-        user: Rows,
-        item: Rows,
-        negatives: NegativeSampler,
-        *,
-        rng: np.random.Generator,
-        swaps: SwapSampler | None = None,
+        self, user: Rows, item: Rows, negatives: NegativeSampler, *, rng: np.random.Generator
     ) -> float:
-        """See `Recommender.epoch`. No use for `swaps`."""
-        del swaps
+        """See `Recommender.epoch`."""
         lists = self.candidates[:, : negatives.list_length]
         context = Context(self._known, self._facts, *self._base, lists)
         loss = 0.0
@@ -167,3 +160,11 @@ def _squash(x: Vectors) -> Vectors:
 def _pieces(user: Rows, item: Rows) -> list[tuple[Rows, Rows]]:
     starts = range(0, len(user), _PAIRS)
     return [(user[s : s + _PAIRS], item[s : s + _PAIRS]) for s in starts]
+
+
+def _means(item: Vectors, holders: Ragged) -> Vectors:
+    """(V, d) the mean vector of the items that hold each value."""
+    share = (1.0 / np.maximum(holders.counts, 1)).astype(np.float32)
+    shape = len(holders), len(item)
+    of = sp.csr_matrix((share[holders.row_of()], holders.indices, holders.indptr), shape=shape)
+    return np.asarray(of @ item, np.float32)

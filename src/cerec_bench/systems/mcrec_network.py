@@ -49,7 +49,7 @@ class MCRecConfig:
     batch: int = 1024
     """Liked items per update."""
     pretrain: int = 30
-    """Epochs of BPR-MF with attributes for node vectors and candidates."""
+    """Epochs of BPR-MF for node vectors and candidates."""
     candidates: int = 200
     """Items of each user that are re-ranked."""
 

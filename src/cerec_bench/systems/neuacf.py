@@ -32,7 +32,7 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
 from cerec.recommend.asking import drawn
-from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
+from cerec.recommend.base import Context, NegativeSampler, Rows, Vectors
 from cerec.recommend.factors import batches
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.sparse import Sparse, multiply
@@ -149,16 +149,9 @@ class NeuACF:
         self._told: tuple[Vectors, Vectors] | None = None
 
     def epoch(
-        self,
-        user: Rows,
-        item: Rows,
-        negatives: NegativeSampler,
-        *,
-        rng: np.random.Generator,
-        swaps: SwapSampler | None = None,
+        self, user: Rows, item: Rows, negatives: NegativeSampler, *, rng: np.random.Generator
     ) -> float:
-        """See `Recommender.epoch`; items are similarities here: `swaps` has nothing to change."""
-        del swaps
+        """See `Recommender.epoch`."""
         lists = lists_for(self, self._known, negatives)
         context = Context(self._known, self._facts, *self.factors(), lists)
         loss = 0.0

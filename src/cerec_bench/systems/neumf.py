@@ -25,7 +25,7 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
 from cerec.recommend.asking import drawn
-from cerec.recommend.base import Context, NegativeSampler, Rows, SwapSampler, Vectors
+from cerec.recommend.base import Context, NegativeSampler, Rows, Vectors
 from cerec.recommend.factors import batches
 from cerec.recommend.scorer import Scorer
 from cerec.rng import torch_generator
@@ -162,16 +162,9 @@ class NeuMF:
         return "gmf" if epoch < self.config.pretrain else "mlp"
 
     def epoch(
-        self,
-        user: Rows,
-        item: Rows,
-        negatives: NegativeSampler,
-        *,
-        rng: np.random.Generator,
-        swaps: SwapSampler | None = None,
+        self, user: Rows, item: Rows, negatives: NegativeSampler, *, rng: np.random.Generator
     ) -> float:
-        """See `Recommender.epoch`; items are ids here, so `swaps` has nothing to change."""
-        del swaps
+        """See `Recommender.epoch`."""
         lists = lists_for(self, self._known, negatives)
         context = Context(self._known, self._facts, *self.factors(), lists)
         phase, loss = self.phase_of(self._epochs), 0.0

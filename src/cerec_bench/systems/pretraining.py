@@ -20,12 +20,9 @@ def pretrain(
     dim: int,
     epochs: int,
     seed: int,
-    attributes: bool = False,
 ) -> PairFactorisation:
     """BPR-MF after `epochs` passes over the train pairs, with uniform negatives."""
-    config = RecommenderConfig(
-        model="bpr", vectors="attributes" if attributes else "id", dim=dim, swap_weight=0.0
-    )
+    config = RecommenderConfig(model="bpr", dim=dim)
     model = PairFactorisation(config, known, facts, seed=seed)
     for epoch in range(epochs):
         model.epoch(user, item, Uniform(), rng=generator(seed, f"pretraining/{epoch}"))

@@ -5,47 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from cerec.files import read_json
-from cerec.settings.train import SignalConfig
 from cerec_bench.reproduce.pages.explained import mean_size
 from cerec_bench.reproduce.pages.parts import by_variant, title_of
 from cerec_bench.reproduce.plan import Table
 from cerec_bench.reproduce.store import Result, Results
-from cerec_bench.reproduce.text import percent, spread_text
+from cerec_bench.reproduce.text import percent
 from cerec_bench.statistics import spread
 
 Found = Mapping[str, Results]
-_WALK, _AGENT = "the paper's form by uniform walks", "by the agent's"
-_HELPS = {
-    "the default": f"attributes--dns-4--imagined-by-need-random-t--{SignalConfig().swap_steps}",
-    "DNS 4 alone": "attributes--dns-4",
-    "uniform negatives": "attributes--uniform",
-    _WALK: "attributes--walk-the-paper-s-form",
-    _AGENT: "attributes--learned-walk-the-paper-s-form",
-}
-_BY_AGENT = {
-    "literal": ("attributes--learned-walk", "-the-paper-s-form"),
-    "imagined": ("attributes--dns-4--imagined-by-need-learned", ""),
-}
-"""How files of `experiments/helps.py` begin, and how that of one step ends."""
 
 
 def _missing(what: str) -> str:
     return f"not computed here; `cerec bench reproduce {what}` does"
 
 
-def _depths(found: Found, folder: Path, part: str) -> list[str]:
-    """Per set: the best and the worst depth of the agent, learned to the end and in few epochs."""
+def _depths(found: Found) -> list[str]:
+    """Per set: the best and the worst depth of the agent."""
     out: dict[str, dict[str, list[float]]] = {}
-    for path in sorted((folder / "helps").glob("*/")):
-        for steps in range(1, 6):
-            begin, end = _BY_AGENT[part]
-            file = path / f"{begin}{end if steps == 1 else f'-t--{steps}'}.json"
-            if file.exists():
-                values = [run["recall@20"] for run in read_json(file)["runs"]]
-                out.setdefault(f"{path.name}, to the end", {})[f"T = {steps}"] = values
     results = found["depth"]
-    for (name, variant), seeds in by_variant(results.of(part)).items():
+    for (name, variant), seeds in by_variant(results.of("literal")).items():
         values = [r.found["test"]["recall@20"] for r in seeds]
         out.setdefault(f"{title_of(results, name)}, few epochs", {})[variant] = values
     texts = []
@@ -67,7 +45,8 @@ def _seeds(count: int) -> str:
 
 def depth_row(found: Found, folder: Path) -> list[str]:
     """Best T."""
-    ours = "; ".join(_depths(found, folder, "literal")) or _missing("depth")
+    del folder
+    ours = "; ".join(_depths(found)) or _missing("depth")
     why = "on our data the walked item is a poor negative at any depth; see [depth](depth.md)"
     said = "T = 2 on Last-FM, T = 4 on Amazon-book and Yelp2018"
     return ["best depth T for the recommender, paper's form", said, ours, why]
@@ -98,32 +77,12 @@ def recommend_row(found: Found, folder: Path) -> list[str]:
     texts = []
     for r in results.of("table"):
         for line in r.found["lines"]:
-            if line["model"] == "cerec" and "recall@20" in line["figures"]:
+            if line["model"] == "cerec-paper" and "recall@20" in line["figures"]:
                 value = line["figures"]["recall@20"]["mean"]
                 texts.append(f"{title_of(results, r.cell.set)}: {value:.4f}")
-    why = (
-        "other data and splits; the public Last-FM files share pairs between train and test. "
-        "These are near the defaults, within a limit of time; [tuned](helps.md), CERec has more"
-    )
+    why = "other data and splits; the public Last-FM files share pairs between train and test"
     said = "Last-FM 0.1015, Amazon-book 0.1406, Yelp2018 0.0650"
     return ["recall@20 of CERec", said, "; ".join(texts) or _missing("table2"), why]
-
-
-def negatives_row(found: Found, folder: Path) -> list[str]:
-    """What counterfactual negatives are worth."""
-    del found
-    texts = []
-    for name, cells in _helps(folder).items():
-        if {"uniform negatives", _WALK, _AGENT} <= set(cells):
-            base = cells["uniform negatives"][0]
-            walk, agent = (100 * (cells[said][0] / base - 1) for said in (_WALK, _AGENT))
-            texts.append(f"{name}: {agent:+.0f} % (of uniform walks {walk:+.0f} %)")
-    why = "items that share values with a liked one are often liked too: false negatives"
-    said = "+ 17 % (Last-FM) over the best of the others"
-    ours = "not computed; `experiments/helps.py` does"
-    if texts:
-        ours = "against uniform negatives, " + "; ".join(texts)
-    return ["recall@20 gained by counterfactual items as negatives", said, ours, why]
 
 
 def consistency_row(found: Found, folder: Path) -> list[str]:
@@ -174,20 +133,6 @@ def _form(result: Result) -> Table:
     return dict(result.found["explanations"]["paper_form"])
 
 
-def _helps(folder: Path) -> dict[str, dict[str, tuple[float, str]]]:
-    """Set -> row -> (recall@20, its text) of `experiments/helps.py`."""
-    out: dict[str, dict[str, tuple[float, str]]] = {}
-    for path in sorted((folder / "helps").glob("*/")):
-        for said, name in _HELPS.items():
-            file = path / f"{name}.json"
-            runs = read_json(file)["runs"] if file.exists() else []
-            values = [run["recall@20"] for run in runs]
-            if values:
-                text = f"{spread_text(values)} ({_seeds(len(values))})"
-                out.setdefault(path.name, {})[said] = (spread(values)[0], text)
-    return out
-
-
 def leak(found: Found, folder: Path) -> str:
     """What the public Last-FM files leak."""
     del folder
@@ -207,35 +152,13 @@ def leak(found: Found, folder: Path) -> str:
     return text
 
 
-def helps(found: Found, folder: Path) -> str:
-    """When counterfactual negatives help."""
-    del found
-    sets = _helps(folder)
-    if not sets:
-        return "Not computed; `experiments/helps.py` does."
-    texts = [
-        f"{name}: " + ", ".join(f"{said} {text}" for said, (_, text) in cells.items())
-        for name, cells in sets.items()
-    ]
-    return (
-        "As *imagined items* beside dynamic negatives they help on sparse amazon-beauty and change "
-        "nothing on MovieLens, where dynamic negatives are what lifts the default above uniform "
-        "ones; as negatives themselves, the paper's form, they lose. Recall@20: "
-        + "; ".join(texts)
-        + ". [All of it](helps.md)."
-    )
-
-
 def depth(found: Found, folder: Path) -> str:
     """What depth does."""
-    literal, imagined = (_depths(found, folder, part) for part in ("literal", "imagined"))
-    if not literal and not imagined:
+    del folder
+    literal = _depths(found)
+    if not literal:
         return f"It is {_missing('depth')}."
-    out = []
-    if literal:
-        out.append(f"With the walked item as the negative, best on {'; '.join(literal)}")
-    if imagined:
-        out.append(f"with imagined items, best on {'; '.join(imagined)}")
+    out = [f"With the walked item as the negative, best on {'; '.join(literal)}"]
     results = found["depth"]
     beams = []
     for (name, variant), seeds in by_variant(results.of("explanations")).items():
@@ -265,7 +188,6 @@ def flips(found: Found, folder: Path) -> str:
 
 ROWS: list[Callable[[Found, Path], list[str]]] = [
     recommend_row,
-    negatives_row,
     depth_row,
     reward_row,
     consistency_row,
@@ -273,7 +195,6 @@ ROWS: list[Callable[[Found, Path], list[str]]] = [
 ]
 FINDINGS: list[tuple[str, Callable[[Found, Path], str]]] = [
     ("What the public Last-FM split leaks.", leak),
-    ("When counterfactual items help the recommender.", helps),
     ("What depth does.", depth),
     ("How often the paper's own set flips the list, and how much smaller the verified is.", flips),
 ]

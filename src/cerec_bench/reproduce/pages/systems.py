@@ -66,16 +66,16 @@ def _numbers(name: str, folder: Path) -> str:
     rows = []
     for data, table in _tables(folder / "recommendation").items():
         lines = {line["model"]: line for line in table["lines"]}
-        for model in (name, "cerec"):
+        for model in (name, "linear"):
             line = lines.get(model)
-            if line is None or (model == "cerec" and name not in lines):
+            if line is None or (model == "linear" and name not in lines):
                 continue
             cells = [_figure(line, f"{m}@20") for m in ("recall", "ndcg", "hr")]
             rows.append([f"{data}, {line['title']}", *cells, str(line["seeds"])])
     if not rows:
         return "Not computed here; `cerec bench reproduce table2` does."
     head = ["", "recall@20", "ndcg@20", "hr@20", "seeds"]
-    return Grid("On test, CERec beside it.", head, rows).markdown()
+    return Grid("On test, the linear recommender beside it.", head, rows).markdown()
 
 
 def _figure(line: Table, name: str) -> str:

@@ -1,0 +1,119 @@
+"""The questions one may ask of a run: why, why not, what if, why this before that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cerec.explain.explainer import Explainer
+    from cerec.explain.explanation import Comparison, Explanation, WhatIf
+    from cerec.explain.lookup import Lock
+    from cerec.explain.options import Changes, Preference, Scope, Way
+
+
+class Asking:
+    """What `Run` answers through its explainer."""
+
+    @property
+    def explainer(self) -> Explainer:
+        """Who answers."""
+        raise NotImplementedError
+
+    def explain(
+        self,
+        user: object,
+        item: object = None,
+        k: int = 20,
+        *,
+        why_not: object = None,
+        by: Way | None = None,
+        changes: Changes = "replace",
+        prefer: Preference = "decisive",
+        scope: Scope = "value",
+        lock: Iterable[Lock] = (),
+        unlock: Iterable[str] = (),
+        max_changes: int | None = None,
+        alternatives: int = 0,
+        budget: float | None = None,
+        relations: bool = False,
+    ) -> Explanation:
+        """Why `item` is in the user's list, as the smallest change that takes it out; or, with
+        `why_not`, the smallest change that brings an unlisted item in.
+
+        - `by`: "attributes", "history" (what the user did), "both", or "agent" (CERec's own
+          answer). Default: attributes where the model's effects give an answer, else history.
+        - `changes`: "replace" values, "remove" them, or "any".
+        - `prefer`: of equally small answers the most "decisive", or the one "near" a real item.
+        - `scope`: gain any "value", or only values that one real "item" has together.
+        - `lock`: relations, or (relation, attribute) pairs, that may not change. Relations that
+          look computed from what people did are locked unless `unlock` names them.
+        - `max_changes`, `alternatives`, `budget` (seconds), `relations` (the best answer for each
+          relation beside the best of all).
+        """
+        return self.explainer.explain(
+            user,
+            item,
+            why_not=why_not,
+            k=k,
+            by=by,
+            changes=changes,
+            prefer=prefer,
+            scope=scope,
+            lock=lock,
+            unlock=unlock,
+            max_changes=max_changes,
+            alternatives=alternatives,
+            budget=budget,
+            relations=relations,
+        )
+
+    def explain_many(
+        self,
+        pairs: Iterable[tuple[object, object]],
+        k: int = 20,
+        *,
+        by: Way | None = None,
+        changes: Changes = "replace",
+        prefer: Preference = "decisive",
+        scope: Scope = "value",
+        lock: Iterable[Lock] = (),
+        unlock: Iterable[str] = (),
+        max_changes: int | None = None,
+        alternatives: int = 0,
+        budget: float | None = None,
+        relations: bool = False,
+    ) -> Iterator[Explanation]:
+        """Explanations in the order of the (user, item) pairs, computed in batches."""
+        return self.explainer.explain_many(
+            pairs,
+            k=k,
+            by=by,
+            changes=changes,
+            prefer=prefer,
+            scope=scope,
+            lock=lock,
+            unlock=unlock,
+            max_changes=max_changes,
+            alternatives=alternatives,
+            budget=budget,
+            relations=relations,
+        )
+
+    def what_if(
+        self, user: object, item: object, attributes: Iterable[tuple[str, str]], k: int = 20
+    ) -> WhatIf:
+        """Score, rank and list had the item had exactly these (relation, attribute) pairs."""
+        return self.explainer.what_if(user, item, attributes, k=k)
+
+    def compare(self, user: object, item: object, other: object) -> Comparison:
+        """Why `item` stands before `other` in the user's list, or behind it."""
+        return self.explainer.compare(user, item, other)
+
+    def rescore(self, user: object, item: object, attributes: Iterable[tuple[str, str]]) -> float:
+        """f(u, i | A): the score had the item had exactly these (relation, attribute) pairs."""
+        return self.explainer.rescore(user, item, attributes)
+
+    def attributes(self, item: object) -> list[tuple[str, str]]:
+        """The item's (relation, attribute) pairs."""
+        return self.explainer.attributes(item)
