@@ -15,24 +15,21 @@ from cerec.data.facts import Facts
 from cerec.data.split import split
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import RunError
-from cerec.explain.batch import read_table
 from cerec.explain.explanation import Explanation
 from cerec.files import lock_file
-from cerec.recommend.scorer import Scorer
+from cerec.recommend.linear.fit import Chosen, Material, build
+from cerec.runs.kept import Kept
 from cerec.runs.run import Run, open_run
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = make_world(WorldConfig(users=12, items=60, interactions=150), seed=0)
-    facts, rng = Facts.build(data), np.random.default_rng(0)
-
-    def factors(n: int) -> np.ndarray:
-        return rng.normal(size=(n, 4)).astype(np.float32)
-
-    user = factors(len(data.users))
-    scorer = Scorer(user, factors(len(data.items)), 3 * factors(facts.n_values), user, "mean")
-    return Run(data, split(data, seed=0), scorer).save(tmp_path_factory.mktemp("run") / "run")
+    parts = split(data, seed=0)
+    material = Material(parts.train, np.ones(parts.train.size), Facts.build(data))
+    weights = {r: 0.5 for r in range(len(data.relations))}
+    kept = Kept.linear(build(material, Chosen(relations=weights)))
+    return Run(data, parts, kept).save(tmp_path_factory.mktemp("run") / "run")
 
 
 def cerec(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
@@ -66,7 +63,7 @@ def test_why_not_with_locks(folder, capsys) -> None:
     other = run.recommend(user, 12)[-1].item
     code, out, _ = cerec(
         capsys, "explain", folder, "--user", user, "--why-not", other, "-k", 5,
-        "--lock", relation, "--max-changes", 9, "--bound", "--json",
+        "--lock", relation, "--max-changes", 9, "--by", "attributes", "--json",
     )  # fmt: skip
     assert code == 0
     got = Explanation.from_dict(json.loads(out))
@@ -80,7 +77,7 @@ def test_every_list_to_parquet(folder, tmp_path, capsys) -> None:
     assert code == 0
     assert "verified" in out
     assert "48 explanations" in err
-    assert len(read_table(target)) == 48
+    assert len(pl.read_parquet(target)) == 48
     code, out, _ = cerec(
         capsys, "explain", folder, "--all", "--out", target, "-k", 4, "--resume", "--json"
     )

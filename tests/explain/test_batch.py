@@ -14,6 +14,7 @@ from cerec.explain import batch
 from cerec.explain.batch import explain_all
 from cerec.explain.options import Options
 from cerec.explain.table import SCHEMA
+from cerec.files import lock_file
 
 ASKED = Options(k=5, by="attributes", lock=("r02", ("r00", "a01")))
 
@@ -84,3 +85,14 @@ def test_a_folder_of_somebody_else_is_not_taken_for_parts(tmp_path: Path) -> Non
     with pytest.raises(RunError, match="holds other files; move them, or choose another --out"):
         explain_all(explainer("linear"), tmp_path / "all.parquet", ASKED)
     assert mine.read_text() == "years of work"
+
+
+def test_a_second_batch_is_kept_from_the_target(tmp_path: Path) -> None:
+    x, target = explainer("linear"), tmp_path / "all.parquet"
+    with (
+        lock_file(tmp_path / "all.parquet.lock", RunError("not the first")),
+        pytest.raises(RunError, match="another explain --all is writing to it"),
+    ):
+        explain_all(x, target, ASKED)
+    assert not target.exists()
+    assert explain_all(x, target, ASKED).pairs == 60

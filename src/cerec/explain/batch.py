@@ -1,7 +1,8 @@
 """Explanations of every user's whole list, written to Parquet; a killed run can be taken up again.
 
 Finished parts wait in a folder beside the target, each renamed into place when complete, so a
-part is there in full or not at all. At the end the parts become the target in one rename.
+part is there in full or not at all. At the end the parts become the target in one rename. A lock
+beside the target keeps a second batch from it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from cerec.errors import RunError
 from cerec.explain.explainer import Explainer
 from cerec.explain.options import Options
 from cerec.explain.table import SCHEMA
-from cerec.files import read_json, refuse_folder, replacing, write_json
+from cerec.files import lock_file, read_json, refuse_folder, replacing, write_json
 
 _USERS_PER_PART = 1024
 _ROWS_PER_GROUP = 65536
@@ -51,9 +52,24 @@ def explain_all(
 
     With `resume` the finished parts of an equal run are kept; without, they are dropped. Raises
     RunError when the parts belong to another recommender, data or question. `on_part` is told the
-    users done and their total.
+    users done and their total. While it works no other batch may write to `target`: RunError.
     """
     refuse_folder(target)
+    busy = RunError(
+        f"{target}: another explain --all is writing to it; wait for it, or choose another --out"
+    )
+    with lock_file(target.with_name(target.name + ".lock"), busy):
+        return _explain_all(explainer, target, asked, resume, on_part)
+
+
+def _explain_all(
+    explainer: Explainer,
+    target: Path,
+    asked: Options,
+    resume: bool,
+    on_part: Callable[[int, int], None] | None,
+) -> Summary:
+    """`explain_all`, alone at work on the target."""
     folder = target.with_name(target.name + ".parts")
     _prepare(folder, _job(explainer, asked), resume=resume)
     n_users, taken_over = len(explainer.data.users), 0
