@@ -41,7 +41,6 @@ reproduce: $(VENV)/.base
 	@$(BIN)/cerec bench reproduce all --quick
 
 pages: $(VENV)/.base
-	@$(BIN)/python experiments/helps.py --data . --table
 	@$(BIN)/python experiments/recommendation.py --page
 	@$(BIN)/python experiments/consistency.py . --sets demo ml-1m amazon-beauty yelp2018-partial --render
 	@$(BIN)/python experiments/quoted.py

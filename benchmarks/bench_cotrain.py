@@ -3,10 +3,10 @@
     python benchmarks/bench_cotrain.py                # Amazon-book's shape; 1/16 of it, 1 to 16 x
     python benchmarks/bench_cotrain.py --folder DATA  # real data instead, ml-1m for one
 
-An epoch is one pass of the recommender over all pairs, with DNS negatives and an imagined item per
-pair; the lists Q_u; the policy updates; and a drawn walk of the agent for every pair. It is the
-trainer's own second epoch: the first compiles and starts the node table. Behind the size of a graph
-stands the batch, where it is not 8,192. Compared with 6.3 s per
+An epoch is one pass of the recommender over all pairs, with the agent's counterfactual items as
+negatives; the lists Q_u; the policy updates; and a drawn walk of the agent for every pair. It is
+the trainer's own second epoch: the first compiles and starts the node table. Behind the size of a
+graph stands the batch, where it is not 8,192. Compared with 6.3 s per
 1,024 pairs, measured for the released code of KGPolicy on two such cores.
 """
 

@@ -24,7 +24,9 @@ from cerec_bench.compare.page import published_section, read_published, set_sect
 OUT = Path(__file__).parents[1] / "docs" / "results"
 FOLDER = OUT / "recommendation"
 HEAD = Path(__file__).with_name("recommendation_head.md")
-MODELS = "popularity,itemknn,ease,ials,bpr,lightgcn,neumf,mcrec,kgpolicy,kgqr,kgat,cerec"
+MODELS = (
+    "popularity,itemknn,ease,ials,bpr,lightgcn,neumf,mcrec,kgpolicy,kgqr,kgat,cerec-paper,linear"
+)
 RARE = "--set filters.min_entity=10 --set filters.min_relation=50"
 WIKI = '["*wikiPageWikiLink*","*rdf-syntax-ns#type*"]'
 SETS = {

@@ -19,7 +19,6 @@ from cerec.metrics import mean, per_user
 from cerec.recommend.base import Material
 from cerec.recommend.context import lists_of
 from cerec.recommend.lines import popularity
-from cerec.settings.run import preset_tables
 from cerec.threads import set_threads
 from cerec_bench.compare.contenders import CONTENDERS, Task, contender
 from cerec_bench.compare.cost import Meter
@@ -90,16 +89,9 @@ def test_a_changed_default_is_another_cell(
     changed = dataclasses.replace(contender("bpr"), configs=(other,))
     monkeypatch.setattr("cerec_bench.compare.grid.contender", lambda name: changed)
     assert grid.run()[0].key != before.key
-    fixed = dataclasses.replace(contender("bpr"), fixed={"vectors": "attributes"})
+    fixed = dataclasses.replace(contender("bpr"), fixed={"dim": 7})
     monkeypatch.setattr("cerec_bench.compare.grid.contender", lambda name: fixed)
     assert grid.run()[0].key != before.key
-
-
-def test_the_literal_form_is_that_of_the_paper() -> None:
-    fixed = contender("cerec-literal").fixed
-    for section, values in preset_tables("paper").items():
-        for name, value in values.items():
-            assert fixed[name if section == "recommender" else f"{section}.{name}"] == value
 
 
 def test_cells_of_a_grid(world: tuple[Dataset, Split], tmp_path: Path) -> None:
@@ -190,7 +182,7 @@ def test_more_models_and_seeds_compute_only_what_is_new(
     assert told == [False, True, False]
 
 
-@pytest.mark.parametrize("name", ["bpr", "neumf", "ease"])
+@pytest.mark.parametrize("name", ["bpr", "neumf", "ease", "linear"])
 def test_validation_may_ask_some_users(
     name: str, world: tuple[Dataset, Split], tmp_path: Path
 ) -> None:
@@ -198,7 +190,7 @@ def test_validation_may_ask_some_users(
     grid = Grid(data, parts, plan(models=(name,), valid_users=7), tmp_path)
     assert len(grid._judges) == 7
     material = Material(parts.train, grid._facts, grid._graph, 0)
-    fitted = contender(name).fit(Task({}, material, FIT, grid._validate))
+    fitted = contender(name).fit(Task({}, material, FIT, grid._validate, data, parts.valid))
     every = fitted.lists(parts.train, 20)
     assert np.array_equal(fitted.lists(parts.train, 20, grid._judges), every[grid._judges])
     values = per_user(every, parts.valid, (20,), ("ndcg",))["ndcg@20"]
@@ -232,7 +224,7 @@ def test_plans_are_checked(world: tuple[Dataset, Split], tmp_path: Path) -> None
         Grid(data, dataclasses.replace(parts, valid=empty), plan(), tmp_path)
     material = Material(parts.train, Facts.build(data), Ckg.build(data, parts.train), 0)
     with pytest.raises(ConfigError, match="unknown setting 'dimm'"):
-        contender("bpr").fit(Task({"dimm": 3}, material, FIT, lambda lists: 0.0))
+        contender("bpr").fit(Task({"dimm": 3}, material, FIT, lambda lists: 0.0, data, parts.valid))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -51,7 +50,7 @@ def test_every_system_has_a_page_that_includes_its_numbers(tmp_path: Path) -> No
     (tmp_path / "recommendation").mkdir()
     figure = {"mean": 0.25, "sd": 0.01, "p": None}
     figures = {f"{m}@20": figure for m in ("recall", "ndcg", "hr")}
-    lines = [{"model": m, "title": m, "seeds": 2, "figures": figures} for m in ("kgat", "cerec")]
+    lines = [{"model": m, "title": m, "seeds": 2, "figures": figures} for m in ("kgat", "linear")]
     (tmp_path / "recommendation" / "demo.json").write_text(json.dumps({"lines": lines}))
     for path in write_snippets(tmp_path, tmp_path / "made"):
         page = (ROOT / "docs" / "systems" / path.name).read_text(encoding="utf-8")
@@ -60,18 +59,6 @@ def test_every_system_has_a_page_that_includes_its_numbers(tmp_path: Path) -> No
     assert "| `layers` | 32 16 |" in text
     assert "| demo, kgat | 0.2500 ± 0.0100 | 0.2500 ± 0.0100 | 0.2500 ± 0.0100 | 2 |" in text
     assert "Not computed here" in (tmp_path / "made" / "neumf.md").read_text()
-
-
-def test_the_comparison_of_negatives_is_what_its_cells_say(
-    tmp_path: Path, script: Callable[[str], ModuleType]
-) -> None:
-    helps = script("helps")
-    for part in ("helps", "shipped"):
-        shutil.copytree(RESULTS / part, tmp_path / part)
-    order = [*helps.LINES, *helps.METHODS]
-    helps.helps_table.write(tmp_path / "helps", helps.DEFAULT, order, helps.HEAD)
-    for name in ("helps.md", "helps-steps.svg"):
-        assert (tmp_path / name).read_text() == (RESULTS / name).read_text()
 
 
 def test_the_pages_of_table_two_and_three_are_what_their_files_say(
@@ -99,7 +86,7 @@ def test_the_page_of_speeds_shows_every_benchmark_that_was_kept() -> None:
 
 
 def test_every_page_of_results_is_checked_here() -> None:
-    checked = {e.page for e in EXPERIMENTS} | {"about", "helps"} | PRINTED
+    checked = {e.page for e in EXPERIMENTS} | {"about"} | PRINTED
     assert {path.stem for path in RESULTS.glob("*.md")} <= checked
 
 

@@ -131,12 +131,12 @@ def _learn(task: Task, model: Recommender, negatives: NegativeSampler) -> Fitted
     return Fitted(partial(top_lists, model), last, made.best.epoch, made.timed_out)
 
 
-def _system(system: System) -> Contender:
+def _system(system: System, recipe: int = 1) -> Contender:
     def fit(task: Task) -> Fitted:
         config = settings(system.config, task.params, system.title)
         return _learn(task, system.make(config, task.material), Uniform())
 
-    return Contender(system.title, fit, note=system.note, configs=(system.config,))
+    return Contender(system.title, fit, note=system.note, configs=(system.config,), recipe=recipe)
 
 
 def _own(title: str, fixed: Mapping[str, Any]) -> Contender:
@@ -254,6 +254,7 @@ CONTENDERS: Mapping[str, Contender] = {
     "dns": _own("BPR-MF, DNS", {"model": "bpr", "dns": 4}),
     "lightgcn": _own("LightGCN", {"model": "lightgcn", "learning_rate": 0.01, "l2": 0.001}),
     **{name: _system(system) for name, system in SYSTEMS.items()},
+    "mcrec": _system(SYSTEMS["mcrec"], recipe=2),  # another start than before
     "cerec-paper": Contender(PAPER, _co_trained, configs=tuple(_PARTS.values()), recipe=2),
     "linear": Contender("Linear", _linear, seeded=False, configs=(LinearConfig,)),
 }

@@ -202,9 +202,7 @@ def test_serves_another_recommender() -> None:
     model = PairFactorisation(config, known, context.facts, seed=0)
     before = sampler.encoder.own1.detach().clone()
     rng = np.random.default_rng(0)
-    losses = [
-        model.epoch(known.row_of(), known.indices, sampler, rng=rng, swaps=None) for _ in range(3)
-    ]
+    losses = [model.epoch(known.row_of(), known.indices, sampler, rng=rng) for _ in range(3)]
     assert np.isfinite(losses).all()
     assert not torch.equal(before, sampler.encoder.own1)
     plain = model.epoch(known.row_of(), known.indices, Uniform(), rng=rng)
@@ -215,14 +213,11 @@ def test_serves_another_recommender() -> None:
 def test_any_recommender_may_take_its_place(name: str) -> None:
     data = make_world(WorldConfig(users=20, items=25, interactions=150), seed=2)
     known = Ragged.from_pairs(data.interactions.user, data.interactions.item, 20)
-    config = KGPolicyConfig(
-        recommender=name, vectors="attributes", dim=4, hidden=4, pretrain=1, learning_rate=0.01
-    )
+    config = KGPolicyConfig(recommender=name, dim=4, hidden=4, pretrain=1, learning_rate=0.01)
     model = KGPolicy(config, known, Facts.build(data), Ckg.build(data, known), seed=0)
     assert model.model.config.model == name
     rng = np.random.default_rng(0)
     assert np.isfinite(model.epoch(known.row_of(), known.indices, Uniform(), rng=rng))
-    assert np.any(model.scorer().effect)
 
 
 def test_settings_are_checked() -> None:

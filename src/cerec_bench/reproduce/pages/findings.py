@@ -85,6 +85,27 @@ def recommend_row(found: Found, folder: Path) -> list[str]:
     return ["recall@20 of CERec", said, "; ".join(texts) or _missing("table2"), why]
 
 
+def negatives_row(found: Found, folder: Path) -> list[str]:
+    """What counterfactual negatives are worth."""
+    del folder
+    results = found["ablations"]
+    sets: dict[str, dict[str, list[float]]] = {}
+    for (name, variant), seeds in by_variant(results.of("negatives")).items():
+        values = [r.found["test"]["recall@20"] for r in seeds]
+        sets.setdefault(title_of(results, name), {})[variant] = values
+    texts = []
+    for title, by in sets.items():
+        base = by.get("none beside uniform")
+        for variant in ("literal, agent", "literal, random walk"):
+            if base and variant in by:
+                gain = 100 * (spread(by[variant])[0] / spread(base)[0] - 1)
+                texts.append(f"{title}, {variant}: {gain:+.0f} % ({_seeds(len(by[variant]))})")
+    ours = f"against uniform negatives, {'; '.join(texts)}" if texts else _missing("ablations")
+    why = "items that share values with a liked one are often liked too: false negatives"
+    said = "+ 17 % (Last-FM) over the best of the others"
+    return ["recall@20 gained by counterfactual items as negatives", said, ours, why]
+
+
 def consistency_row(found: Found, folder: Path) -> list[str]:
     """F1 against the paper's truth."""
     results = found["table3"]
@@ -188,6 +209,7 @@ def flips(found: Found, folder: Path) -> str:
 
 ROWS: list[Callable[[Found, Path], list[str]]] = [
     recommend_row,
+    negatives_row,
     depth_row,
     reward_row,
     consistency_row,
