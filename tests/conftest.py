@@ -12,6 +12,7 @@ import cerec
 from cerec.data.synthetic.generate import make_world
 from cerec.runs.run import Run
 from cerec.runs.train import train
+from cerec.settings.run import RunConfig
 from worlds import QUICK, SMALL
 
 settings.register_profile(
@@ -37,7 +38,14 @@ def pytest_configure() -> None:
 
 @pytest.fixture(scope="session")
 def small_run() -> Run:
-    """A run on a small world, a few epochs."""
+    """The default recommender on a small world, with an agent of a few epochs."""
+    config = RunConfig.of({"model": {"agent": True}, "train": {"agent_epochs": 2}})
+    return train(make_world(SMALL, seed=1), config, seed=3)
+
+
+@pytest.fixture(scope="session")
+def paper_run() -> Run:
+    """The paper's co-trained system on the same world, a few epochs."""
     return train(make_world(SMALL, seed=1), QUICK, seed=3)
 
 
