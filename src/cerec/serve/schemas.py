@@ -132,6 +132,12 @@ class Step(BaseModel):
     to_item: Named
 
 
+class Reason(BaseModel):
+    """One part of a score; the parts add up to the lead over the average unseen item."""
+
+    model_config = ConfigDict(extra="allow")
+
+
 class Explanation(BaseModel):
     """The smallest change found, and how it was checked. How long it took is in `Server-Timing`."""
 
@@ -139,7 +145,16 @@ class Explanation(BaseModel):
     item: str
     k: int
     question: Literal["why", "why_not"]
-    status: Literal["verified", "not_found", "no_attributes", "not_recommended", "timed_out"]
+    status: Literal[
+        "verified",
+        "canonical",
+        "fitted",
+        "not_found",
+        "no_attributes",
+        "not_recommended",
+        "timed_out",
+    ]
+    by: Literal["attributes", "history", "agent"]
     counterfactual_item: str | None
     replacement: str | None
     changes: list[Change]
@@ -149,10 +164,17 @@ class Explanation(BaseModel):
     score_before: float | None
     score_after: float | None
     cutoff: float | None
-    certificate: Literal["minimum", "irreducible"] | None
+    certificate: Literal["minimum", "toward", "irreducible"] | None
     text: str
     names: list[Named]
+    history: list[Named]
+    reasons: list[Reason]
+    margin: float | None
+    holds: float | None
+    notes: list[str]
     alternatives: list[Explanation]
+    by_relation: list[Explanation]
+    beside: Explanation | None
     model_config = ConfigDict(extra="allow")
 
 
@@ -172,12 +194,19 @@ class ExplainQuestion(BaseModel):
     """How many other answers to add."""
     budget: float = 1.0
     """Seconds to search."""
-    bound: bool = False
-    """Whether to add the fewest changes over all values, a lower bound."""
-    exhaustive: bool = False
-    """Whether to try every item at once instead of the proposed ones first."""
-    prefer: Literal["similar", "decisive"] = "similar"
-    """Of equally small changes: towards the most similar item, or what moves the score most."""
+    by: Literal["attributes", "history", "both", "agent"] | None = None
+    """Change attributes, the user's history, both, or attributes toward the agent's item. Null:
+    attributes where they give an answer, else the history."""
+    changes: Literal["replace", "remove", "any"] = "replace"
+    """The kind of changes."""
+    prefer: Literal["decisive", "near"] = "decisive"
+    """Of equally small changes: what moves the score most, or what is near a real item."""
+    scope: Literal["value", "item"] = "value"
+    """Gain any values, or only such as one real item has together."""
+    unlock: list[Id] = []
+    """Relations that may change although they look computed from what people did."""
+    relations: bool = False
+    """Whether to add the best answer within each relation alone."""
     model_config = ConfigDict(
         extra="forbid",
         use_attribute_docstrings=True,

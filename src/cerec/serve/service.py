@@ -130,7 +130,7 @@ class Service:
         values = run.facts.of_item.row(row)
         pulls: list[float | None] = [None] * len(values)
         if user is not None:
-            pulls = self._pulls(run.data.users.row(user), values)
+            pulls = self._pulls(run.data.users.row(user), row, values)
         found = [
             {
                 "relation": _named(run.data.relations, int(run.facts.relation[v])),
@@ -142,11 +142,12 @@ class Service:
         ]
         return {"item": _named(run.data.items, row), **_page(found, len(found))}
 
-    def _pulls(self, user: int, values: NDArray[np.int32]) -> list[float | None]:
+    def _pulls(self, user: int, item: int, values: NDArray[np.int32]) -> list[float | None]:
+        """What each value of the item adds to its score; None for values too rare to count."""
         if len(values) == 0:
             return []
         subject = self._run.subject
-        effect = subject.both(np.array([user]))[1][0]
+        effect = subject.scale[item] * subject.both(np.array([user]))[1][0]
         place = {int(v): n for n, v in enumerate(subject.vocabulary)}
         return [float(effect[place[v]]) if v in place else None for v in values.tolist()]
 
