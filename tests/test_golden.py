@@ -1,4 +1,4 @@
-"""The demo world, fitted without factors with seed 0, gives what it gave when the files were written.
+"""The demo, fitted without factors with seed 0, gives what it gave when the files were written.
 
 The files in `tests/golden` hold one list, one explanation, the table of `explain --all` and what
 is in a run folder. A change of code that is meant to change no number must leave them as they
