@@ -60,16 +60,15 @@ def overview(run: Run, k: int = 20) -> dict[str, Any]:
     The sample is the same for equal runs: users at even distances, their first `SAMPLE_ITEMS`.
     """
     found = list(run.explain_many(_pairs(run, k), k=k))
-    verified = [e for e in found if e.status == "verified"]
+    verified = [e for e in found if e.found]
     status = Counter(e.status for e in found)
-    with_attributes = len(found) - status["no_attributes"]
     return {
         "history": [clean(row) for row in run.history],
         "sample": {"pairs": len(found), "users": len({e.user for e in found}), "k": k},
-        "coverage": status["verified"] / with_attributes if with_attributes else None,
+        "coverage": len(verified) / len(found) if found else None,
         "status": dict(sorted(status.items())),
         "certificates": dict(sorted(Counter(e.certificate or "none" for e in verified).items())),
-        "sizes": _histogram([len(e.changes) for e in verified]),
+        "sizes": _histogram([e.size for e in verified]),
         "falls": _histogram([(e.rank_after or 0) - (e.rank_before or 0) for e in verified]),
         "decisive": _decisive(verified),
         "relations": _relations(verified),

@@ -35,10 +35,12 @@ export function sentence(explanation) {
 }
 
 const SEALS = {
-  minimum: ["with the fewest changes towards ", "Checked by scoring the changed item again. No set of fewer changes towards this item flips the list."],
-  irreducible: ["none of the changes can be left out", "Checked by scoring the changed item again. Leaving out any one change would not flip the list."],
-  none: ["", "Checked by scoring the changed item again."],
+  minimum: ["no smaller set does it", "Checked by scoring again. No smaller set flips the list."],
+  toward: ["no fewer changes towards ", "Checked by scoring the changed item again. No set of fewer changes towards this item flips the list."],
+  irreducible: ["none of it can be left out", "Checked by scoring again. Leaving out any one part would not flip the list."],
+  none: ["", "Checked by scoring again."],
 };
+const ANSWERED = { verified: "Verified", canonical: "A pattern in the scores", fitted: "By a fit to the scores" };
 const UNSEALED = {
   not_found: "No change found",
   no_attributes: "Nothing known to change",
@@ -47,10 +49,26 @@ const UNSEALED = {
 };
 
 export function seal(e) {
-  if (e.status !== "verified") return el("span", { class: "seal bad" }, icon("warn"), UNSEALED[e.status]);
+  if (!(e.status in ANSWERED)) return el("span", { class: "seal bad" }, icon("warn"), UNSEALED[e.status]);
   const [words, title] = SEALS[e.certificate || "none"];
   return el("span", { class: "seal good", title }, icon("check"),
-    el("span", {}, words ? `Verified, ${words}` : "Verified", e.certificate === "minimum" && bdi(nameOf(e, e.counterfactual_item))));
+    el("span", {}, words ? `${ANSWERED[e.status]}, ${words}` : ANSWERED[e.status], e.certificate === "toward" && bdi(nameOf(e, e.counterfactual_item))));
+}
+
+const KINDS = { own: "the item itself", popularity: "how popular its attributes are", other: "everything else", "usual values": "attributes of the average item", "usual history": "your history for the average item" };
+
+// The largest parts of the score as bars, the rest in one; together they are the lead.
+function reasonBars(reasons) {
+  const shown = reasons.slice(0, 6);
+  const rest = reasons.slice(6).reduce((sum, r) => sum + r.part, 0);
+  const rows = shown.map((r) => ({ name: r.relation_name ? `${r.relation_name}: ${r.name}` : r.name || KINDS[r.kind] || r.kind, part: r.part }));
+  if (reasons.length > 6) rows.push({ name: `${count(reasons.length - 6)} smaller parts`, part: rest });
+  const widest = Math.max(...rows.map((r) => Math.abs(r.part)), 1e-12);
+  const total = reasons.reduce((sum, r) => sum + r.part, 0);
+  return el("dl", { class: "reasons", "aria-label": "Parts of the score" }, rows.map((r) =>
+    el("div", { class: r.part < 0 ? "reason against" : "reason" }, el("dt", {}, bdi(r.name)),
+      el("dd", {}, el("span", { class: "bar", style: `inline-size:${(60 * Math.abs(r.part)) / widest}%` }), ` ${r.part < 0 ? "−" : "+"}${number(Math.abs(r.part))}`))),
+    el("div", { class: "reason total" }, el("dt", {}, "above the average item"), el("dd", {}, number(total))));
 }
 
 export function changeRows(changes) {
@@ -79,14 +97,21 @@ function outcome(e) {
 
 const pair = (name, value) => el("div", {}, el("dt", {}, name), el("dd", {}, value));
 
+function answerBlock(e) {
+  if (e.by === "history") return block(e.question === "why_not" ? "What it would take" : "Without these", el("ul", { class: "changes", "aria-label": "Items" }, e.history.map((n) => el("li", { class: "change" }, el("span", { class: "chip before" }, bdi(n.name))))));
+  return block(e.changes.length === 1 ? "The one change" : `The ${count(e.changes.length)} changes`, changeRows(e.changes));
+}
+
 export function explanationCard(e) {
-  if (e.status !== "verified") return el("div", { class: "card-body" }, seal(e), sentence(e));
+  const why = e.reasons.length > 0 && block("Why it is there", reasonBars(e.reasons));
+  if (!(e.status in ANSWERED)) return el("div", { class: "card-body" }, seal(e), sentence(e), why);
   return el("div", { class: "card-body" },
     seal(e),
     sentence(e),
-    block(e.changes.length === 1 ? "The one change" : `The ${count(e.changes.length)} changes`, changeRows(e.changes)),
+    answerBlock(e),
+    why,
     block("What it does to the rank", rankScale({ before: e.rank_before, after: e.rank_after, k: e.k }), outcome(e)),
-    e.path.length > 0 && block("How the other item was found", pathGraph(e.path, e.question === "why_not" ? "asked about" : "recommended")));
+    e.path.length > 0 && block("How the agent walked there", pathGraph(e.path, e.question === "why_not" ? "asked about" : "recommended")));
 }
 
 export function block(title, ...content) {
@@ -96,6 +121,6 @@ export function block(title, ...content) {
 export function explanationText(e) {
   const lines = [e.text.replaceAll("*", "")];
   for (const c of e.changes) lines.push(`  ${c.relation_name || c.relation}: ${c.before_name ?? c.before ?? "(not there)"} -> ${c.after_name ?? c.after ?? "(removed)"}`);
-  if (e.status === "verified") lines.push(`  rank ${e.rank_before} -> ${e.rank_after} of the top ${e.k}; ${plural(e.changes.length, "change")}, ${e.certificate || "verified"}`);
+  if (e.status in ANSWERED) lines.push(`  rank ${e.rank_before} -> ${e.rank_after} of the top ${e.k}; ${plural(e.by === "history" ? e.history.length : e.changes.length, e.by === "history" ? "item" : "change")}, ${e.certificate || e.status}`);
   return lines.join("\n");
 }

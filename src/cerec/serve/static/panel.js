@@ -79,7 +79,7 @@ export function panelView(box, { go, onWhatIf }) {
           changeRows(way.changes.slice(0, 2)), way.changes.length > 2 && el("span", { class: "fine" }, `and ${way.changes.length - 2} more`))))),
       locks(state),
       el("div", { class: "panel-foot" }, copyButtons(() => location.href, () => JSON.stringify(e, null, 2), () => explanationText(e)),
-        e.status === "verified" && el("button", { type: "button", class: "plain small", on: { click: () => go({ tab: "what-if", edits: e.changes.map((c) => [c.relation, c.before, c.after]) }, e.changes.map((c) => [[c.relation, c.after], c.after_name])) } }, icon("swap"), "Try these changes")));
+        e.changes.length > 0 && el("button", { type: "button", class: "plain small", on: { click: () => go({ tab: "what-if", edits: e.changes.map((c) => [c.relation, c.before, c.after]) }, e.changes.map((c) => [[c.relation, c.after], c.after_name])) } }, icon("swap"), "Try these changes")));
   }
 
   function hints(state, e) {

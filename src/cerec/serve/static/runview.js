@@ -70,7 +70,7 @@ function explaining(o) {
       el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Coverage")),
         el("div", { class: "ring-row" }, ring(o.coverage, "Coverage"),
           el("ul", { class: "legend" }, Object.entries(o.status).sort((a, b) => b[1] - a[1]).map(([key, n]) => el("li", { class: `legend-${key}` }, el("b", {}, count(n)), ` ${STATUS[key] || key}`)),
-            el("li", {}, el("b", {}, percent(verified ? minimum / verified : null)), " proven smallest towards their item")))),
+            el("li", {}, el("b", {}, percent(verified ? minimum / verified : null)), " proven smallest")))),
       el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Changes needed")),
         sizes.length ? columns(sizes, "How many changes explanations need", "changes in one explanation") : empty()),
       el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Most decisive attributes")),
