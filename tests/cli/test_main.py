@@ -76,7 +76,7 @@ def test_help_shows_values_as_usual(
     if command == "train":
         assert re.search(r"--set +TEXT +One setting", options)
         assert re.search(r"--seed +INTEGER \[x>=0\] ", options)
-        assert re.search(r"--resume +Go on", options)
+        assert re.search(r"--resume +Continue", options)
 
 
 def test_a_wrong_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,8 @@ from cerec.cli import main as cli
 from cerec.data.dataset import Dataset
 from cerec.data.ids import IdTable
 from cerec.data.synthetic.generate import make_world
-from worlds import QUICK, SMALL
+from cerec.settings.run import RunConfig
+from worlds import SMALL
 
 FILM, PERSON = "Seven [uncut] [/b] :star:", "us[/i]er  05"
 
@@ -42,7 +43,8 @@ def _trained(folder: Path, film: str) -> tuple[Path, str]:
         interactions=plain.interactions,
         triples=plain.triples,
     )
-    first = cerec.train(data, QUICK, out=folder).recommend(PERSON, 1)[0]
+    config = RunConfig(model={"name": "linear", "holdout": True})
+    first = cerec.train(data, config, out=folder).recommend(PERSON, 1)[0]
     return folder, first.item
 
 

@@ -28,10 +28,10 @@ from cerec.data.synthetic.generate import make_world
 from cerec.data.writers.write import write
 from cerec.errors import ConfigError
 from cerec.files import write_json
+from cerec.runs import cotrain
 from cerec.runs import evaluate as measure
-from cerec.runs import train as pipeline
 from cerec.settings.parsing import parse
-from cerec.settings.run import PRESETS, RunConfig, to_toml
+from cerec.settings.run import PRESETS, RunConfig, to_table, to_toml
 from cerec.settings.train import TrainConfig
 from worlds import QUICK, SMALL
 
@@ -53,8 +53,35 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def trained(world: Path) -> Path:
-    cerec.train(cerec.load(world / "tables"), QUICK, out=world / "run")
+    measured = RunConfig(model={"name": "linear", "holdout": True})
+    cerec.train(cerec.load(world / "tables"), measured, out=world / "run")
     return world / "run"
+
+
+def test_the_default_is_the_linear_recommender(world: Path, tmp_path: Path, capsys) -> None:
+    argv = ["train", str(world / "tables"), "--out"]
+    code, out, err = run(capsys, *argv, str(tmp_path / "run"))
+    assert code == 0, err
+    assert "recall@20" in out
+    assert "looks at validation" in err
+    assert "fitted once more, on all interactions" in err
+    code, _, err = run(capsys, "evaluate", str(tmp_path / "run"))
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "cerec train --holdout keeps the measured recommender" in err
+    assert "finished before" in run(capsys, *argv, str(tmp_path / "run"), "--resume")[2]
+    code, _, err = run(capsys, *argv, str(tmp_path / "kept"), "--holdout")
+    assert code == 0, err
+    assert "fitted once more" not in err
+    assert run(capsys, "evaluate", str(tmp_path / "kept"))[0] == 0
+    one, two = (cerec.open(tmp_path / name) for name in ("run", "kept"))
+    assert one.metrics == two.metrics
+    assert (one.kept.kind, one.config.linear.holdout, two.config.linear.holdout) == (
+        "linear",
+        False,
+        True,
+    )
+    assert one.known.size > two.known.size == two.split.train.size
 
 
 def test_train_from_files(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,7 +107,7 @@ def test_the_number_that_decides_is_shown(world: Path, tmp_path: Path, capsys) -
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_are_trained_and_kept(name: str, world: Path, tmp_path: Path, capsys) -> None:
-    (tmp_path / "some.toml").write_text("[signals]\nshare = 0.25\n[train]\nepochs = 4\n")
+    (tmp_path / "some.toml").write_text("[signals]\ndns_candidates = 4\n[train]\nepochs = 4\n")
     argv = [str(world / "tables"), "--out", str(tmp_path / "run"), "--preset", name]
     few = ["train.warmup=1", "train.agent_every=1", "train.agent_epochs=1", "agent.updates=1"]
     sets = [word for text in few for word in ("--set", text)]
@@ -89,8 +116,8 @@ def test_presets_are_trained_and_kept(name: str, world: Path, tmp_path: Path, ca
     opened = cerec.open(tmp_path / "run")
     for section, values in PRESETS[name].items():
         for key, value in values.items():
-            assert getattr(getattr(opened.config, section), key) == value
-    assert (opened.config.signals.share, opened.config.train.epochs) == (0.25, 4)
+            assert to_table(opened.config)[section][key] == value
+    assert opened.config.train.epochs == 4
     learned = [r for r in opened.history if r["phase"] == "recommender" and "reward" in r]
     assert [r["epoch"] for r in learned] == [2, 3, 4]  # the agent takes turns from the warm-up on
 
@@ -98,14 +125,12 @@ def test_presets_are_trained_and_kept(name: str, world: Path, tmp_path: Path, ca
 def test_a_file_that_overrides_the_preset_says_so(tmp_path: Path, capsys) -> None:
     path = tmp_path / "full.toml"
     path.write_text(run(capsys, "settings")[1])
-    names = ["recommender.model", "signals.negatives", "signals.counterfactuals", "signals.chooser"]
-    assert read_config(path, [], start="paper") == RunConfig()
+    assert read_config(path, [], start="paper") == RunConfig().resolved()
     err = capsys.readouterr().err
-    assert f"{path} overrides {', '.join(names)} of the preset paper; " in err
+    assert f"{path} overrides model.name of the preset paper; " in err
     assert err.count("\n") == 1
-    sets = ["signals.chooser=agent", "signals.negatives=uniform"]
-    assert read_config(path, sets, model="climf", start="paper").signals.chooser == "agent"
-    assert "overrides signals.counterfactuals of the preset paper; " in capsys.readouterr().err
+    with pytest.raises(ConfigError, match=r"--model bpr and the table \[model\] name two models"):
+        read_config(path, [], model="bpr")
     path.write_text(run(capsys, "settings", "--preset", "paper")[1])
     assert read_config(path, [], start="paper") == parse(RunConfig, PRESETS["paper"])
     assert read_config(path, []) == parse(RunConfig, PRESETS["paper"])
@@ -132,7 +157,13 @@ def test_mistakes_are_one_line(
         (["train", "demo", "--out", new, "--set", "train.epoch=3"], "did you mean 'epochs'"),
         (["train", "demo", "--out", new, "--preset", "papers"], "did you mean paper?"),
         (["train", str(tmp_path / "none"), "--out", new], "none"),
-        (["train", "demo", "--out", new, "--model", "bpr", "--set", "model.dim=8"], "two models"),
+        (
+            ["train", "demo", "--out", new, "--model", "bpr", "--set", "model.dim=8"],
+            "model.dim is un",
+        ),
+        (["train", "demo", "--out", new, "--model", "bpr", "--holdout"], "model.holdout is un"),
+        (["train", "demo", "--out", new, "--model", "liner"], "did you mean linear"),
+        (["train", "demo", "--out", new, "--set", "model.dail=0"], "did you mean 'dial'"),
         (
             ["train", "demo", "--out", new, "--model", "bpr", "--set", "recommender.model=climf"],
             "name two models",
@@ -201,7 +232,7 @@ def test_a_training_that_ends_while_validation_rises_says_so(
 ) -> None:
     looks = iter(seen)
     metric = QUICK.train.metric
-    monkeypatch.setattr(pipeline, "validation_figures", lambda *_: {metric: next(looks)})
+    monkeypatch.setattr(cotrain, "validation_figures", lambda *_: {metric: next(looks)})
     argv = ["train", str(world / "tables"), "--out", str(tmp_path / "run")]
     argv += ["--config", str(world / "quick.toml"), "--set", "train.agent_epochs=0"]
     argv += ["--set", "train.epochs=4", "--set", "train.validate_every=1"]
@@ -225,7 +256,7 @@ def test_an_unfinished_training_is_kept_and_gone_on_with(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "validation_figures", look)
+        patch.setattr(cotrain, "validation_figures", look)
         code, _, err = run(capsys, *argv, *config, "--set", "train.checkpoint_seconds=0")
     assert code == 130
     assert "--resume" in err
@@ -252,7 +283,7 @@ def test_an_interrupt_outside_the_epochs_is_told(
     argv = ["train", str(world / "tables"), "--out", str(tmp_path / "run")]
     argv += ["--config", str(world / "quick.toml"), "--set", "train.agent_epochs=0"]
     where = "final_figures" if after else "_model"  # before the first one there is no checkpoint
-    monkeypatch.setattr(pipeline, where, lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(cotrain, where, lambda *_, **__: signal.raise_signal(signal.SIGINT))
     code, _, err = run(capsys, *argv)
     assert code == 130
     rest = "; go on with the same command and --resume" if after else ""
@@ -292,7 +323,7 @@ def test_what_stopped_before_its_first_checkpoint_is_not_said_to_go_on(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "validation_figures", look)
+        patch.setattr(cotrain, "validation_figures", look)
         code, _, err = run(capsys, *argv, "--config", str(world / "quick.toml"))
     assert code == 130
     assert "--resume" not in err
@@ -333,7 +364,7 @@ def test_a_log_says_how_long_the_phase_may_take(monkeypatch: pytest.MonkeyPatch)
 def test_settings_are_a_file_to_start_from(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "settings")
     assert code == 0
-    assert parse(RunConfig, tomllib.loads(out)) == RunConfig()
+    assert parse(RunConfig, tomllib.loads(out)) == RunConfig().resolved()
     assert (
         "# Steps T of a walk, 1 to 5; the last item is the counterfactual item.\ndepth = 1" in out
     )
@@ -379,7 +410,7 @@ def test_who_knows_every_item_is_told_so(tmp_path: Path, capsys) -> None:
         "item,genre\n" + "".join(f"i{n},{'ab'[n % 2]}\n" for n in range(6))
     )
     whole = {"train": 1.0, "valid": 0.0, "test": 0.0}
-    config = parse(RunConfig, {"split": whole, "train": {"epochs": 1, "agent_epochs": 0}})
+    config = parse(RunConfig, {"split": whole})
     cerec.train(cerec.load(tmp_path), config, out=tmp_path / "run")
     code, out, err = run(capsys, "recommend", str(tmp_path / "run"), "--user", "all")
     assert (code, out) == (0, "")
@@ -389,18 +420,6 @@ def test_who_knows_every_item_is_told_so(tmp_path: Path, capsys) -> None:
     said = " ".join(err.split())
     assert "wrote 4 lines for 2 users to" in said
     assert said.endswith("; none for 1, who know every item")
-
-
-def test_a_new_item_with_few_attributes_is_warned_of(trained: Path, capsys) -> None:
-    given = cerec.open(trained)
-    item = max(given.data.items, key=lambda i: len(given.attributes(i)))
-    pairs = ["=".join(pair) for pair in given.attributes(item)]
-    few = [part for pair in pairs[:1] for part in ("--new-item", pair)]
-    _, _, err = run(capsys, "recommend", str(trained), *few)
-    assert "placed too boldly; give all that are known" in " ".join(err.split())
-    many = [part for pair in pairs for part in ("--new-item", pair)]
-    _, _, err = run(capsys, "recommend", str(trained), *many)
-    assert "boldly" not in err
 
 
 def test_going_on_and_beginning_anew_are_two_things(trained: Path, capsys) -> None:
@@ -438,13 +457,9 @@ def test_ids_with_commas_are_given_one_by_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = make_world(SMALL, seed=1)
-    ids = ["m01,m02", *data.items.ids[1:]]
-    rng = np.random.default_rng(0)
-    user, item = (rng.normal(size=(n, 4)).astype(np.float32) for n in (60, 80))
-    none = replace(QUICK, train=replace(QUICK.train, agent_epochs=0))
-    mine = replace(data, items=IdTable("item", ids))
-    made = cerec.explainer(mine, user_factors=user, item_factors=item, config=none)
-    argv = ["recommend", str(made.save(tmp_path / "run")), "--json"]
+    mine = replace(data, items=IdTable("item", ["m01,m02", *data.items.ids[1:]]))
+    cerec.train(mine, out=tmp_path / "run")
+    argv = ["recommend", str(tmp_path / "run"), "--json"]
     ways = (["m01,m02", "m03"], ["m03", "m01,m02"], ["m03,m04"])
     one, same, other = (
         run(capsys, *argv, *(word for text in way for word in ("--items", text)))[1] for way in ways
@@ -469,7 +484,7 @@ def test_too_little_memory_is_one_line(
     def full(*_: object) -> None:
         raise MemoryError("Unable to allocate 447. GiB")
 
-    monkeypatch.setattr(measure, "lists_of", full)
+    monkeypatch.setattr(measure, "subject_lists", full)
     code, _, err = run(capsys, "evaluate", str(trained))
     assert (code, err) == (2, "cerec: not enough memory: Unable to allocate 447. GiB\n")
 
@@ -497,7 +512,7 @@ def test_evaluate_equals_what_training_said(
 
 @pytest.mark.slow
 def test_a_killed_training_resumes_to_the_same_numbers(world: Path, tmp_path: Path) -> None:
-    sets = ["--set", "train.epochs=60", "--set", "train.patience=60"]
+    sets = ["--preset", "paper", "--set", "train.epochs=60", "--set", "train.patience=60"]
     often = ["--set", "train.checkpoint_seconds=0"]
     argv = [sys.executable, "-m", "cerec.cli.main", "train", str(world / "tables"), *sets, *often]
     whole, broken = tmp_path / "whole", tmp_path / "broken"
@@ -516,7 +531,7 @@ def test_a_killed_training_resumes_to_the_same_numbers(world: Path, tmp_path: Pa
     one, two = cerec.open(whole), cerec.open(broken)
     assert one.metrics == two.metrics
     assert len(one.history) == len(two.history)
-    assert (one.scorer.item == two.scorer.item).all()
+    assert (one.kept.arrays["item"] == two.kept.arrays["item"]).all()
     assert one.vectors is not None
     assert two.vectors is not None
     assert (one.vectors == two.vectors).all()
@@ -547,7 +562,8 @@ def test_a_folder_given_for_a_file_stays(
 def test_a_damaged_beginning_is_told(
     name: str, text: str, world: Path, tmp_path: Path, capsys
 ) -> None:
-    config = RunConfig(train=TrainConfig(epochs=1, agent_epochs=0, checkpoint_seconds=0))
+    few = TrainConfig(epochs=1, agent_epochs=0, checkpoint_seconds=0)
+    config = RunConfig(model={"name": "cotrained"}, train=few)
     data, folder = cerec.load(world / "tables"), tmp_path / "run"
     begun = {"data": data.fingerprint, "config": to_toml(config), "seed": 0}
     write_json(folder / "begun.json", begun)
@@ -599,6 +615,7 @@ def test_a_second_training_has_a_chart_of_its_own(
     pytest.importorskip("tensorboard")
     folder, few = tmp_path / "run", ["train.epochs=1", "train.agent_epochs=0"]
     sets = [word for text in [*few, "train.tensorboard=true"] for word in ("--set", text)]
+    sets += ["--preset", "paper"]
     argv = ["train", str(world / "tables"), "--out", str(folder), *sets]
     assert run(capsys, *argv)[0] == 0
     (folder / "tensorboard" / "mine.txt").write_text("mine")

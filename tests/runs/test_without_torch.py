@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import cerec
 from cerec.runs.run import Run
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +24,14 @@ class NoTorch:
             raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
 sys.meta_path.insert(0, NoTorch())
+"""
+TRAINED = """
+import sys
+import cerec
+from cerec.data.synthetic.generate import WorldConfig, make_world
+
+world = make_world(WorldConfig(users=60, items=80, interactions=1500), seed=1)
+cerec.train(world, out=sys.argv[1])
 """
 USED = """
 import json, sys
@@ -81,9 +90,17 @@ def test_a_run_is_used_where_torch_cannot_be_imported(small_run: Run, tmp_path: 
     assert len(said["opened"]) <= 45, said["opened"]
 
 
+def test_the_default_recommender_is_trained_where_torch_cannot_be_imported(tmp_path: Path) -> None:
+    code = BLOCKED + TRAINED
+    argv = [sys.executable, "-c", code, str(tmp_path / "run")]
+    done = subprocess.run(argv, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert cerec.open(tmp_path / "run").kept.kind == "linear"
+
+
 def test_training_says_what_to_install(tmp_path: Path) -> None:
     run = ["from cerec.cli.main import main", "main(sys.argv[1:])"]
-    argv = ["train", "demo", "--out", str(tmp_path / "run")]
+    argv = ["train", "demo", "--out", str(tmp_path / "run"), "--preset", "paper"]
     code = BLOCKED + "\n".join(run)
     done = subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, text=True)
     assert done.returncode == 2

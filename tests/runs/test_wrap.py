@@ -53,7 +53,7 @@ def test_mappings_and_objects_are_the_same(by_arrays: cerec.Run) -> None:
     ]
     for way in ways:
         run = cerec.explainer(DATA, config=QUICK, **way)
-        assert np.array_equal(run.scorer.item, by_arrays.scorer.item)
+        assert np.array_equal(run.kept.arrays["item"], by_arrays.kept.arrays["item"])
         assert run.recommend("u01", k=5) == by_arrays.recommend("u01", k=5)
 
 
@@ -63,10 +63,10 @@ def test_a_callable_keeps_its_own_ranking() -> None:
 
     run = cerec.explainer(DATA, score=score, config=QUICK)
     assert [r.item for r in run.recommend(DATA.users[2], k=9)] == ranked(2)[:9]
-    assert run.scorer.fidelity is not None
+    assert run.kept.fidelity is not None
     found = run.explain(DATA.users[2], ranked(2)[0], k=5)
-    assert found.status in ("verified", "not_found")
-    assert found.fidelity == run.scorer.fidelity
+    assert found.status in ("fitted", "not_found")
+    assert found.fidelity == run.kept.fidelity
 
 
 def test_saved_and_opened_like_any_run(by_arrays: cerec.Run, tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_recommender_may_rescore_by_itself() -> None:
 
 @pytest.mark.parametrize("given", [float("nan"), float("inf"), None, "many"])
 def test_rescoring_that_gives_no_number_is_told(given: Any, by_arrays: cerec.Run) -> None:
-    run = cerec.Run(DATA, by_arrays.split, by_arrays.scorer, rescore=lambda *_: given)
+    run = cerec.Run(DATA, by_arrays.split, by_arrays.kept, rescore=lambda *_: given)
     item = run.recommend("u01", k=1)[0].item
     with pytest.raises(DataError, match=rf"rescore\('u01', .* gave {given!r}, not a number"):
         run.explain("u01", item, k=5)
@@ -129,7 +129,7 @@ def test_a_wrapped_run_lists_what_the_trained_one_lists(newcomers: bool, tmp_pat
         part[(pairs.user % 5 == 0) & (part == TRAIN)] = VALID
     data = replace(DATA, interactions=replace(pairs, part=part.astype(np.int8)))
     trained = cerec.train(data, QUICK, seed=3)
-    factors = trained.scorer.user, trained.scorer.item
+    factors = [trained.kept.arrays[name] for name in ("user", "item")]
     wrapped = cerec.explainer(data, user_factors=factors[0], item_factors=factors[1], config=QUICK)
     assert dict(wrapped.recommend_all(k=20)) == dict(trained.recommend_all(k=20))
     user = data.users[0]
@@ -142,11 +142,11 @@ def test_a_wrapped_run_lists_what_the_trained_one_lists(newcomers: bool, tmp_pat
 
 @pytest.mark.parametrize("model", ["climf", "lightgcn"])
 def test_a_wrapped_run_of_any_factor_model(model: Any) -> None:
-    config = replace(QUICK, recommender=replace(QUICK.recommender, model=model, vectors="id"))
+    config = replace(QUICK, recommender=replace(QUICK.recommender, model=model))
     trained = cerec.train(DATA, config, seed=3)
     known = trained.split.train
     rows = Interactions(known.row_of(), known.indices)  # what the trained run knows of its users
-    factors = trained.scorer.user, trained.scorer.item
+    factors = [trained.kept.arrays[name] for name in ("user", "item")]
     wrapped = cerec.explainer(
         replace(DATA, interactions=rows),
         user_factors=factors[0],

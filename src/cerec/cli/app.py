@@ -35,7 +35,10 @@ COMMANDS = {
         "cerec.cli.settings:settings",
         "Print every setting with its meaning and default, as TOML.",
     ),
-    "train": ("cerec.cli.train:train", "Train a recommender and the agent that explains it."),
+    "train": (
+        "cerec.cli.train:train",
+        "Train a recommender: the readable default, or the paper's system.",
+    ),
     "recommend": (
         "cerec.cli.recommend:recommend",
         "Print or write lists: the best items that are not in the user's train part.",

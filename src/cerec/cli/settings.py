@@ -13,7 +13,7 @@ from cerec.cli.console import out
 from cerec.errors import ConfigError, near_matches
 from cerec.settings.models import find, installed
 from cerec.settings.parsing import parse
-from cerec.settings.run import PRESETS, RunConfig, literal, preset_tables, to_table
+from cerec.settings.run import LINEAR, PRESETS, RunConfig, literal, preset_tables, to_table
 
 
 def settings(
@@ -28,8 +28,7 @@ def settings(
 
     Example: cerec settings > run.toml, then: cerec train demo --out runs/demo --config run.toml
     """
-    known = sections(start)
-    tables = {name: value for name, value in known.items() if value is not None}
+    tables = sections(start)
     if section is not None:
         names = [*tables, *installed()]
         if section not in names:
@@ -41,16 +40,20 @@ def settings(
 
 
 def sections(start: str | None = None) -> dict[str, Any]:
-    """The tables of a run's settings; None for `model`, which is off by default."""
+    """The tables of a run's settings; that of the model as its settings, or as its name alone."""
     config = parse(RunConfig, preset_tables(start) if start is not None else {})
-    return {name: getattr(config, name) for name in RunConfig.__dataclass_fields__}
+    found = {name: getattr(config, name) for name in RunConfig.__dataclass_fields__}
+    return found | {"model": config.linear or config.model["name"]}
 
 
 def text(name: str, config: Any) -> list[str]:
     """One table as TOML, each key under what it means."""
+    if isinstance(config, str):
+        words = "The recommender; its settings are those of the other tables."
+        return [*comment(words), f"[{name}]", f"name = {literal(config)}", ""]
     lines = [*comment(inspect.getdoc(type(config)) or ""), f"[{name}]"]
-    if name not in RunConfig.__dataclass_fields__:
-        lines[-1:] = ["[model]", f"name = {literal(name)}"]
+    if name == "model" or name not in RunConfig.__dataclass_fields__:
+        lines[-1:] = ["[model]", f"name = {literal(LINEAR if name == 'model' else name)}"]
     values, meanings = to_table(config), described(type(config))
     hints = get_type_hints(type(config))
     for key in config.__dataclass_fields__:

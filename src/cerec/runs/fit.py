@@ -23,6 +23,7 @@ from cerec.runs.agents import learn_agent
 from cerec.runs.asked import Asked
 from cerec.runs.evaluate import final_figures
 from cerec.runs.kept import Kept
+from cerec.runs.notes import idle
 from cerec.runs.run import Run
 from cerec.settings.linear import LinearConfig
 
@@ -37,6 +38,8 @@ def fit(data: Dataset, parts: Split, asked: Asked, folder: Path | None, *, resum
     settings = asked.config.linear or LinearConfig()
     progress = _Progress(asked)
     facts = Facts.build(data)
+    for words in idle(asked.config, data, facts, asked.negatives):
+        log.warning(words)
     material = _material(parts.train, facts)
     looked = _looked(material, parts, settings, progress)
     progress("measuring")

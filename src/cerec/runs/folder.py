@@ -54,15 +54,21 @@ def split_arrays(split: Split) -> dict[str, NDArray[Any]]:
 def read_split(path: Path, n_users: int, n_items: int) -> Split:
     """The split written from `split_arrays`, of that many users and items."""
     arrays = read_arrays(path)
+    return Split(*(read_part(path, arrays, name, n_users, n_items) for name in _PARTS))
+
+
+def read_part(
+    path: Path, arrays: Mapping[str, NDArray[Any]], name: str, n_users: int, n_items: int
+) -> Ragged:
+    """User -> items, of that many; two arrays of a file."""
     try:
-        parts = [Ragged(arrays[f"{n}.indptr"], arrays[f"{n}.indices"]) for n in _PARTS]
+        part = Ragged(arrays[f"{name}.indptr"], arrays[f"{name}.indices"])
     except KeyError as missing:
         raise RunError(f"{path}: holds no {missing}; the run folder is damaged") from None
-    for part in parts:
-        inside = not part.size or 0 <= part.indices.min() <= part.indices.max() < n_items
-        if len(part) != n_users or part.indptr[-1] != part.size or not inside:
-            raise RunError(f"{path}: does not fit the users and items; the run folder is damaged")
-    return Split(*parts)
+    inside = not part.size or 0 <= part.indices.min() <= part.indices.max() < n_items
+    if len(part) != n_users or part.indptr[-1] != part.size or not inside:
+        raise RunError(f"{path}: does not fit the users and items; the run folder is damaged")
+    return part
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
@@ -86,7 +92,12 @@ def read_facts(folder: Path) -> dict[str, Any]:
     tables = all(
         isinstance(facts.get(name), dict) for name in ("recommender", "metrics", "meta", "data")
     )
-    sound = tables and facts["recommender"].get("kind") in ("linear", "factors", "scores")
+    sound = (
+        tables
+        and set(facts["recommender"]) == {"kind", "fidelity"}
+        and facts["recommender"]["kind"] in ("linear", "factors", "scores")
+        and isinstance(facts["recommender"]["fidelity"], float | int | None)
+    )
     if not sound or not isinstance(facts.get("seed"), int):
         raise RunError(f"{folder / 'run.json'}: damaged; restore a copy or train again")
     return facts

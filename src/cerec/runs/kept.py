@@ -94,8 +94,16 @@ def linear_subject(
     return Subject(facts, known, a.vocabulary, model.of_item, a.scale, source, model)
 
 
-def kept_from(kind: str, arrays: Mapping[str, NDArray[Any]], fidelity: Any, path: Path) -> Kept:
-    """What `Kept.arrays` became on disk, checked for the arrays it must have."""
+def kept_from(
+    kind: str,
+    arrays: Mapping[str, NDArray[Any]],
+    fidelity: Any,
+    path: Path,
+    shape: tuple[int, int],
+) -> Kept:
+    """What `Kept.arrays` became on disk, checked for the arrays it must have, of so many users and
+    items.
+    """
     needed = {
         "linear": tuple(f.name for f in fields(LinearArrays)),
         "factors": ("user", "item", "value"),
@@ -105,4 +113,14 @@ def kept_from(kind: str, arrays: Mapping[str, NDArray[Any]], fidelity: Any, path
     missing = [name for name in needed if name not in mine]
     if missing:
         raise RunError(f"{path}: holds no {missing[0]!r}; the run folder is damaged")
+    found = {
+        "linear": lambda: (len(mine["history_ptr"]) - 1, len(mine["own"])),
+        "factors": lambda: (len(mine["user"]), len(mine["item"])),
+        "scores": lambda: mine["matrix"].shape,
+    }[kind]()
+    if found != shape:
+        raise RunError(
+            f"{path}: is of {found[0]:,} users and {found[1]:,} items, the data has {shape[0]:,} "
+            f"and {shape[1]:,}; the run folder is damaged"
+        )
     return Kept(kind, {name: mine[name] for name in needed}, fidelity)

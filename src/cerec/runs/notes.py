@@ -26,7 +26,10 @@ def idle(
 
     `validated`: whether there is a validation part to stop by.
     """
-    out = [f"note: {words}" for words in (*_of_split(config, data), *_of_model(config, negatives))]
+    split = [f"note: {words}" for words in _of_split(config, data)]
+    if config.linear is not None:
+        return split + [f"note: {words}" for words in _of_linear(config, negatives)]
+    out = split + [f"note: {words}" for words in _of_model(config, negatives)]
     if not validated and config.train.epochs == DEFAULT.train.epochs:
         out.append(
             "note: no validation part says when to stop, so all of train.epochs = "
@@ -60,6 +63,23 @@ def _of_split(config: RunConfig, data: Dataset) -> list[str]:
         "this data comes in parts, which are kept; split.train, split.valid and split.test have "
         'no effect unless split.method = "ratio"'
     ]
+
+
+def _of_linear(config: RunConfig, negatives: NegativeSampler | None) -> list[str]:
+    """The default recommender has settings of its own; the agent, where one learns, has these."""
+    out = []
+    if negatives is not None:
+        out.append("linear draws no negatives; negatives= has no effect")
+    agent = config.linear is not None and config.linear.agent
+    train = replace(DEFAULT.train, agent_epochs=config.train.agent_epochs)
+    usual = replace(DEFAULT, train=train) if agent else DEFAULT
+    names = ["recommender", "signals", *(() if agent else ("encoder", "agent")), "train"]
+    said = [f"[{name}]" for name in names if getattr(config, name) != getattr(usual, name)]
+    if said:
+        have = "has" if len(said) == 1 else "have"
+        end = " but for train.agent_epochs" if agent and said[-1] == "[train]" else ""
+        out.append(f"linear is trained; {' and '.join(said)} {have} no effect{end}")
+    return out
 
 
 def _of_model(config: RunConfig, negatives: NegativeSampler | None) -> list[str]:

@@ -30,6 +30,7 @@ from cerec.runs.folder import (
     FORMAT,
     kept_beside,
     read_facts,
+    read_part,
     read_split,
     refuse_other_data,
     refuse_target,
@@ -256,11 +257,12 @@ def open_run(folder: str | Path) -> Run:
         raise RunError(f"{path / 'config.toml'}: no such file; the run folder is damaged")
     data = read_dataset(path)
     refuse_other_data(path, facts, data)
+    weights, shape = path / "model.safetensors", (len(data.users), len(data.items))
     return Run(
         data,
-        read_split(path / "split.safetensors", len(data.users), len(data.items)),
-        kept_from(**facts["recommender"], arrays=arrays, path=path / "model.safetensors"),
-        known=Ragged(arrays["known.indptr"], arrays["known.indices"]),
+        read_split(path / "split.safetensors", *shape),
+        kept_from(**facts["recommender"], arrays=arrays, path=weights, shape=shape),
+        known=read_part(weights, arrays, "known", *shape),
         config=parse(RunConfig, read_toml(path / "config.toml")),
         seed=facts["seed"],
         vectors=arrays.get("agent.vectors"),
