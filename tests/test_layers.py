@@ -20,15 +20,6 @@ BENCH = [
     *("statistics", "scorers", "systems", "compare", "explainers", "consistency"),
     *("reproduce", "cli"),
 ]
-    "statistics",
-    "scorers",
-    "systems",
-    "compare",
-    "explainers",
-    "consistency",
-    "reproduce",
-    "cli",
-]
 FREE = {"cerec", "cerec.__main__", "cerec_bench"}
 """The doors, which import public names when they are used."""
 AGENT = {"cerec.runs.agents", "cerec.runs.cotrain"}

@@ -30,8 +30,8 @@ NAMES = ["recall@20", "ndcg@20", "hr@20"]
 RNG = np.random.default_rng(0)
 BASE = RNG.uniform(0.2, 0.6, 60)
 USERS = {
-    "cerec-0": BASE + 0.02,
-    "cerec-1": BASE + 0.04,
+    "cerec-paper-0": BASE + 0.02,
+    "cerec-paper-1": BASE + 0.04,
     "bpr-0": BASE - 0.05,
     "bpr-1": BASE - 0.01,
     "popularity-0": BASE - 0.15,
@@ -68,10 +68,10 @@ def lines() -> list[Line]:
         Cell("bpr", "trial", {}, 0, "bpr-t", valid=0.4, peak_mb=500.0),
         seed_cell("bpr-0"),
         seed_cell("bpr-1", 3.0),
-        seed_cell("cerec-0"),
-        seed_cell("cerec-1"),
+        seed_cell("cerec-paper-0"),
+        seed_cell("cerec-paper-1"),
     ]
-    return summarise(cells, per_user, NAMES, reference="cerec")
+    return summarise(cells, per_user, NAMES, reference="cerec-paper")
 
 
 def test_means_spread_and_cost() -> None:
@@ -86,14 +86,14 @@ def test_means_spread_and_cost() -> None:
     assert by_name["bpr"].seconds == pytest.approx(2.0)
     assert by_name["bpr"].peak_mb == 500.0
     assert by_name["ease"].error == "EASE is too large"
-    assert by_name["cerec"].other == {"coverage@20": 0.5}
+    assert by_name["cerec-paper"].other == {"coverage@20": 0.5}
 
 
 def test_tests_are_over_users_and_corrected() -> None:
     by_name = {line.model: line for line in lines()}
     gaps = {}
     for model, keys in (("popularity", ["popularity-0"]), ("bpr", ["bpr-0", "bpr-1"])):
-        ours = np.mean([USERS["cerec-0"], USERS["cerec-1"]], axis=0)
+        ours = np.mean([USERS["cerec-paper-0"], USERS["cerec-paper-1"]], axis=0)
         gaps[model] = np.delete(np.mean([USERS[k] for k in keys], axis=0) - ours, 3)
     raw = {model: signed_rank(gap) for model, gap in gaps.items()}
     corrected = holm([raw["popularity"][0], raw["bpr"][0]])
@@ -101,22 +101,22 @@ def test_tests_are_over_users_and_corrected() -> None:
         figure = by_name[model].figures["recall@20"]
         assert figure.p == pytest.approx(p)
         assert figure.effect == pytest.approx(raw[model][1]) == -1.0
-    assert by_name["cerec"].figures["recall@20"].p is None
+    assert by_name["cerec-paper"].figures["recall@20"].p is None
     assert by_name["bpr"].figures["hr@20"].p == 1.0  # nobody differs
 
 
 def test_marks() -> None:
     by_name = {line.model: line for line in lines()}
-    assert ranked(lines(), "recall@20") == ["cerec", "bpr", "popularity"]
+    assert ranked(lines(), "recall@20") == ["cerec-paper", "bpr", "popularity"]
     assert re.fullmatch(r"0\.\d{4} ± 0\.\d{4}\*", cell_text(by_name["bpr"], "recall@20"))
     assert re.fullmatch(r"0\.\d{4}\*", cell_text(by_name["popularity"], "recall@20"))
-    assert not cell_text(by_name["cerec"], "recall@20").endswith("*")
+    assert not cell_text(by_name["cerec-paper"], "recall@20").endswith("*")
     assert cell_text(by_name["ease"], "recall@20") == "-"
 
 
 def test_forms() -> None:
     table = list(csv.DictReader(io.StringIO(to_csv(lines()))))
-    assert {row["model"] for row in table} == {"popularity", "ease", "bpr", "cerec"}
+    assert {row["model"] for row in table} == {"popularity", "ease", "bpr", "cerec-paper"}
     assert next(r for r in table if r["model"] == "ease")["error"] == "EASE is too large"
     latex = to_latex(lines(), NAMES)
     assert latex.count(r"\\") == 5

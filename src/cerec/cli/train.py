@@ -20,6 +20,8 @@ from cerec.settings.models import installed
 from cerec.settings.parsing import parse
 from cerec.settings.recommender import MODELS
 from cerec.settings.run import (
+    COTRAINED,
+    OURS,
     PRESETS,
     RunConfig,
     apply_sets,
@@ -43,16 +45,17 @@ def read_config(
     named_start = preset_tables(start) if start is not None else {}
     given = read_settings(path) if path else {}
     table = merged(to_table(below) if below else {}, named_start, given)
-    if model is not None and model not in MODELS:
-        others = installed()
-        if model not in others:
-            hint = near_matches(model, (*MODELS, *others), most=1) or (*MODELS, *others)
+    name = COTRAINED if model in MODELS else model
+    if model is not None:
+        known = (*OURS, *MODELS, *installed())
+        if model not in known:
+            hint = near_matches(model, known, most=1) or known
             raise ConfigError(f"unknown --model {model!r}; did you mean {' or '.join(hint)}?")
-        table["model"] = {"name": model} | table.get("model", {})
-    elif model is not None:
+        table["model"] = {"name": name} | table.get("model", {})
+    if model in MODELS:
         table["recommender"] = {**table.get("recommender", {}), "model": model}
     table = apply_sets(table, sets)
-    if "model" in table and model not in (None, table["model"].get("name")):
+    if name is not None and table["model"]["name"] != name:
         raise ConfigError(f"--model {model} and the table [model] name two models")
     if model in MODELS and (set_to := table["recommender"]["model"]) != model:
         raise ConfigError(f"--model {model} and --set recommender.model={set_to} name two models")
@@ -78,7 +81,7 @@ def train(
     config: Annotated[Path | None, typer.Option(help="Settings, a TOML file.")] = None,
     model: Annotated[
         str | None,
-        typer.Option(help=f"One of: {', '.join((*MODELS, *installed()))}."),
+        typer.Option(help=f"One of: {', '.join((*OURS, *MODELS, *installed()))}."),
     ] = None,
     start: Annotated[
         str | None,
