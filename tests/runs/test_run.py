@@ -19,15 +19,13 @@ from cerec.agent import loop
 from cerec.checkpoint import Checkpoint, write_checkpoint
 from cerec.data.dataset import Triples
 from cerec.data.facts import Facts
-from cerec.data.restrict import restrict
 from cerec.data.store import write_dataset
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.data.writers.write import write
 from cerec.errors import ConfigError, DataError, QuestionError, RunError, UnknownIdError
 from cerec.files import read_arrays, write_arrays
 from cerec.recommend.asking import list_length
-from cerec.recommend.negatives import DNS, Mixture, Uniform
-from cerec.recommend.swaps import can_swap
+from cerec.recommend.negatives import DNS, Uniform
 from cerec.runs.evaluate import evaluate_run
 from cerec.runs.folder import FILES
 from cerec.runs.lock import held
@@ -164,12 +162,13 @@ def test_a_sampler_of_ones_own_takes_the_place_of_ordinary_negatives(tmp_path: P
             return np.where(known, -1, last).astype(np.int32)
 
     data, mine = make_world(SMALL, seed=1), Last()
-    run = cerec.train(data, QUICK, out=tmp_path / "run", negatives=mine)
+    plain = replace(QUICK, signals=replace(QUICK.signals, counterfactuals="none"))
+    run = cerec.train(data, plain, out=tmp_path / "run", negatives=mine)
     assert mine.asked >= run.split.train.size
-    rows = run.scorer.item @ run.scorer.user.mean(axis=0)
+    rows = run.kept.arrays["item"] @ run.kept.arrays["user"].mean(axis=0)
     assert rows.argmin() == len(data.items) - 1  # pushed down in every pair
     with pytest.raises(RunError, match="begun with another negatives"):
-        cerec.train(data, QUICK, out=tmp_path / "run", resume=True)
+        cerec.train(data, plain, out=tmp_path / "run", resume=True)
     assert list_length(DNS(list_length=np.int64(5))) == 5  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="is no sampler"):
         cerec.train(data, QUICK, negatives=3)  # type: ignore[arg-type]
@@ -230,34 +229,11 @@ def test_without_attributes_no_walk_is_possible() -> None:
     assert {e.status for e in found} == {"no_attributes"}
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"recommender": {"vectors": "id"}}, "vectors by id learn"),
-        ({"model": {"name": "kgat"}}, "kgat learns"),
-    ],
-)
-def test_a_reward_the_model_cannot_give_is_refused_before_training(
-    settings: dict, words: str, tmp_path: Path
-) -> None:
-    config = parse(RunConfig, {**settings, "agent": {"reward": "verified"}})
-    with pytest.raises(ConfigError, match=f"{words} nothing of values; set agent.reward = 'all'"):
-        cerec.train(make_world(SMALL, seed=1), config, out=tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_reward_that_needs_attributes_is_refused_where_there_are_none() -> None:
-    data = make_world(SMALL, seed=1)
-    bare = restrict(data, triples=np.zeros(len(data.triples), bool))
-    with pytest.raises(DataError, match="no item has an attribute to change"):
-        cerec.train(bare, parse(RunConfig, {"agent": {"reward": "verified"}}))
-
-
 def test_settings_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> None:
-    recommender = replace(QUICK.recommender, vectors="id")
     few = replace(QUICK.train, epochs=1, warmup=0, agent_epochs=0)
-    cerec.train(make_world(SMALL, seed=1), replace(QUICK, recommender=recommender, train=few))
-    assert 'signals.counterfactuals = "imagined" has no effect' in caplog.text
+    short = replace(QUICK, train=replace(few, warmup=1))
+    cerec.train(make_world(SMALL, seed=1), short)
+    assert 'signals.counterfactuals = "literal" has no effect' in caplog.text
     caplog.clear()
     cerec.train(make_world(SMALL, seed=1), replace(QUICK, train=few))
     assert not caplog.text
@@ -266,56 +242,42 @@ def test_settings_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> N
 def test_what_has_no_effect() -> None:
     data = make_world(SMALL, seed=1)
     facts, own = Facts.build(data), Uniform()
-    assert not idle(QUICK, data, facts, own)
+    plain = replace(QUICK, signals=replace(QUICK.signals, counterfactuals="none"))
+    assert not idle(plain, data, facts, own)
     assert not idle(QUICK, data, facts, validated=False)  # epochs are set
     (told,) = idle(RunConfig(), data, facts, validated=False)
     assert "all of train.epochs = 1,000 are learned; set it" in told
     assert not idle(RunConfig(model={"name": "neumf"}), data, facts, own)
     paper = parse(RunConfig, PRESETS["paper"])
     assert not idle(paper, data, facts)
-    (told,) = idle(replace(paper, model={"name": "neumf"}), data, facts)
+    dns = replace(paper.signals, negatives="dns")
+    (told,) = idle(replace(paper, signals=dns, model={"name": "neumf"}), data, facts)
     assert told == "note: neumf is trained; [recommender] and [signals] have no effect"
     original = replace(QUICK, recommender=replace(QUICK.recommender, model="climf-original"))
     assert "negatives= has no effect" in idle(original, data, facts, own)[0]
     silent = replace(original, signals=replace(QUICK.signals, counterfactuals="none"))
     assert not idle(silent, data, facts)
-    uniform = replace(silent, signals=replace(silent.signals, negatives="uniform"))
-    assert "[signals] has no effect" in idle(uniform, data, facts)[0]
+    hard = replace(silent, signals=replace(silent.signals, negatives="dns"))
+    assert "[signals] has no effect" in idle(hard, data, facts)[0]
     (told,) = idle(paper, data, facts, own)
     assert told.endswith(f"the warm-up alone (train.warmup = {paper.train.warmup})")
     triples = Triples(*(np.zeros(0, np.int32) for _ in range(3)))
     bare = replace(data, triples=triples)
-    for name, words in (("paper", "uniform negatives"), ("imagined", "has no effect")):
-        (told,) = idle(parse(RunConfig, PRESETS[name]), bare, Facts.build(bare))
-        assert "no item of this data has attributes" in told
-        assert words in told
+    (told,) = idle(paper, bare, Facts.build(bare))
+    assert "no item of this data has attributes" in told
+    assert "draws uniform negatives instead" in told
 
 
-def test_counterfactuals_that_do_nothing_are_as_none(caplog: pytest.LogCaptureFixture) -> None:
-    world = make_world(SMALL, seed=1)
-    decades = np.flatnonzero(world.triples.relation == world.relations.row("decade"))
-    t = world.triples
-    facts = Triples(t.head[decades], t.relation[decades], t.tail[decades])
-    column = replace(world, triples=facts)  # one relation, one value per item
-    assert not can_swap(Facts.build(column), 3)
-    assert can_swap(Facts.build(world), 1)
-    short = replace(QUICK, train=replace(QUICK.train, epochs=3, warmup=2, agent_epochs=0))
+def test_counterfactuals_that_do_nothing_are_as_none() -> None:
+    data = make_world(SMALL, seed=1)
+    original = replace(QUICK.recommender, model="climf-original")
+    few = replace(QUICK.train, epochs=3, warmup=2, agent_epochs=0)
+    short = replace(QUICK, recommender=original, train=few)
     none = replace(short, signals=replace(short.signals, counterfactuals="none"))
-    agent = replace(short, signals=replace(short.signals, chooser="agent"))
-    original = replace(short.recommender, model="climf-original")
-    by_id = replace(short.recommender, vectors="id")
-    for data, recommender, words in (
-        (column, short.recommender, "no walk leads to an item with another value"),
-        (world, original, "climf-original learns from liked items alone"),
-        (world, by_id, "an item has no values to imagine otherwise"),
-    ):
-        want = cerec.train(data, replace(none, recommender=recommender))
-        caplog.clear()
-        for config in (short, agent):
-            got = cerec.train(data, replace(config, recommender=recommender))
-            assert np.array_equal(got.scorer.item, want.scorer.item)
-            assert got.meta["best_epoch"] == want.meta["best_epoch"]
-            assert words in caplog.text
+    got, want = cerec.train(data, short), cerec.train(data, none)
+    assert np.array_equal(got.kept.arrays["item"], want.kept.arrays["item"])
+    assert got.meta["best_epoch"] == want.meta["best_epoch"]
+    assert got.vectors is None
 
 
 def test_recall_of_all_items_stops_nothing(tmp_path: Path) -> None:
@@ -334,22 +296,7 @@ def test_recall_of_all_items_stops_nothing(tmp_path: Path) -> None:
             {"agent": {"attribute_step": "uniform", "item_step": "uniform"}},
             "the agent has nothing to learn",
         ),
-        ({"signals": {"share": 0.9}}, "signals.share has an effect only with"),
         ({"recommender": {"layers": 5}}, "recommender.layers has an effect only with"),
-        ({"agent": {"price": 0.5}}, "agent.price has an effect only with"),
-        (
-            {"signals": {"counterfactuals": "none"}, "recommender": {"swap_weight": 3.0}},
-            "recommender.swap_weight has an effect only with",
-        ),
-        (
-            {"signals": {"counterfactuals": "none"}, "recommender": {"swap_known": 3}},
-            "recommender.swap_known has an effect only with",
-        ),
-        ({"agent": {"swap": "lowest"}}, "agent.swap has an effect only with"),
-        (
-            {"signals": {"chooser": "agent", "swap_steps": 2}},
-            "signals.swap_steps has an effect only with",
-        ),
         ({"signals": {"negatives": "uniform", "dns_candidates": 8}}, "signals.dns_candidates"),
     ],
 )
@@ -407,16 +354,11 @@ def test_a_checkpoint_of_another_training_is_not_gone_on_from(tmp_path: Path) ->
 
 def test_nothing_is_gone_on_with_by_another_sampler_of_the_same_class(tmp_path: Path) -> None:
     data = make_world(SMALL, seed=1)
-    half = Mixture([(1.0, DNS(2)), (1.0, Uniform())])
-    assert repr(half) == (
-        "Mixture([(0.5, DNS(candidates=2, list_length=0)), (0.5, Uniform(list_length=0))])"
-    )
-    cerec.train(data, QUICK, out=tmp_path / "run", negatives=half)
-    for other in (Mixture([(3.0, DNS(2)), (1.0, Uniform())]), Mixture([(1.0, DNS(3))]), DNS(2)):
+    cerec.train(data, QUICK, out=tmp_path / "run", negatives=DNS(2))
+    for other in (DNS(3), Uniform()):
         with pytest.raises(RunError, match="begun with another negatives"):
             cerec.train(data, QUICK, out=tmp_path / "run", negatives=other, resume=True)
-    same = Mixture([(2.0, DNS(2)), (2.0, Uniform())])
-    cerec.train(data, QUICK, out=tmp_path / "run", negatives=same, resume=True)
+    cerec.train(data, QUICK, out=tmp_path / "run", negatives=DNS(2), resume=True)
 
 
 def test_going_on_and_beginning_anew_are_two_things(tmp_path: Path) -> None:

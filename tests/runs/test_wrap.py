@@ -129,7 +129,7 @@ def test_a_wrapped_run_lists_what_the_trained_one_lists(newcomers: bool, tmp_pat
         part[(pairs.user % 5 == 0) & (part == TRAIN)] = VALID
     data = replace(DATA, interactions=replace(pairs, part=part.astype(np.int8)))
     trained = cerec.train(data, QUICK, seed=3)
-    factors = trained.scorer.user, trained.scorer.item
+    factors = trained.kept.arrays["user"], trained.kept.arrays["item"]
     wrapped = cerec.explainer(data, user_factors=factors[0], item_factors=factors[1], config=QUICK)
     assert dict(wrapped.recommend_all(k=20)) == dict(trained.recommend_all(k=20))
     user = data.users[0]
@@ -142,11 +142,11 @@ def test_a_wrapped_run_lists_what_the_trained_one_lists(newcomers: bool, tmp_pat
 
 @pytest.mark.parametrize("model", ["climf", "lightgcn"])
 def test_a_wrapped_run_of_any_factor_model(model: Any) -> None:
-    config = replace(QUICK, recommender=replace(QUICK.recommender, model=model, vectors="id"))
+    config = replace(QUICK, recommender=replace(QUICK.recommender, model=model))
     trained = cerec.train(DATA, config, seed=3)
     known = trained.split.train
     rows = Interactions(known.row_of(), known.indices)  # what the trained run knows of its users
-    factors = trained.scorer.user, trained.scorer.item
+    factors = trained.kept.arrays["user"], trained.kept.arrays["item"]
     wrapped = cerec.explainer(
         replace(DATA, interactions=rows),
         user_factors=factors[0],

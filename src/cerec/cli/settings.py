@@ -28,8 +28,7 @@ def settings(
 
     Example: cerec settings > run.toml, then: cerec train demo --out runs/demo --config run.toml
     """
-    known = sections(start)
-    tables = {name: value for name, value in known.items() if value is not None}
+    tables = sections(start)
     if section is not None:
         names = [*tables, *installed()]
         if section not in names:
@@ -41,13 +40,16 @@ def settings(
 
 
 def sections(start: str | None = None) -> dict[str, Any]:
-    """The tables of a run's settings; None for `model`, which is off by default."""
+    """The tables of a run's settings; that of the model under its name, None without settings."""
     config = parse(RunConfig, preset_tables(start) if start is not None else {})
-    return {name: getattr(config, name) for name in RunConfig.__dataclass_fields__}
+    out = {n: getattr(config, n) for n in RunConfig.__dataclass_fields__ if n != "model"}
+    return {**out, config.model["name"]: config.linear}
 
 
 def text(name: str, config: Any) -> list[str]:
     """One table as TOML, each key under what it means."""
+    if config is None:
+        return ["[model]", f"name = {literal(name)}", ""]
     lines = [*comment(inspect.getdoc(type(config)) or ""), f"[{name}]"]
     if name not in RunConfig.__dataclass_fields__:
         lines[-1:] = ["[model]", f"name = {literal(name)}"]

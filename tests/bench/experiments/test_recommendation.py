@@ -22,4 +22,4 @@ def test_commands_name_systems_there_are() -> None:
         words = shlex.split(recommendation.command(name))
         models = words[words.index("--models") + 1].split(",")
         assert set(models) <= set(CONTENDERS)
-        assert len(models) == 12
+        assert len(models) == 13
