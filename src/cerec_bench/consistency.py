@@ -47,7 +47,8 @@ def subjects(
     config: RunConfig | None = None,
     agent_epochs: int | None = None,
 ) -> list[Subject]:
-    """Run folders are opened; data are trained on with `config`, into `folder`, once.
+    """Run folders are opened; data are trained on with `config` (by default the paper's system),
+    into `folder`, once.
 
     Two sources with data of the same name are told apart by the name of their folder.
     """
@@ -56,7 +57,7 @@ def subjects(
         if (Path(source) / "run.json").exists():
             run = open_run(source)
         else:
-            run = _trained(source, folder, config or RunConfig())
+            run = _trained(source, folder, config or RunConfig.of(preset="paper"))
         subject = subject_of(run, agent_epochs=agent_epochs)
         if subject.name in found:
             subject = replace(subject, name=Path(source).name)

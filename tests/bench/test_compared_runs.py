@@ -55,14 +55,14 @@ def test_a_run_of_a_compared_system(name: str, tmp_path: Path) -> None:
     listed = run.recommend(user, 5)
     assert listed == again.recommend(user, 5)
     assert 0 <= run.metrics["test"]["recall@20"] <= 1
-    assert run.scorer.fidelity is not None  # effects were fitted to its scores
+    assert run.kept.fidelity is not None  # effects were fitted to its scores
     told = again.explain(user, listed[0].item, k=5)
     assert told.status in ("verified", "not_found", "no_attributes")
     assert np.isfinite(told.score_before)
 
 
 def test_a_run_has_one_model() -> None:
-    with pytest.raises(ConfigError, match="must be the name of a model, got None"):
+    with pytest.raises(ConfigError, match="needs a name, such as linear or cotrained"):
         RunConfig.of({"model": {"dim": 8}})
     with pytest.raises(ConfigError, match="unknown model 'kgatt'; did you mean 'kgat'"):
         RunConfig.of({"model": {"name": "kgatt"}})
@@ -78,7 +78,9 @@ def test_a_mistake_in_the_table_of_a_model_names_its_line(tmp_path: Path) -> Non
 
 def test_a_model_is_named_on_the_command_line() -> None:
     assert read_config(None, ["model.dim=8"], model="kgat").system[1].dim == 8
-    assert read_config(None, [], model="lightgcn").recommender.model == "lightgcn"
+    ours = read_config(None, [], model="lightgcn")
+    assert (ours.model["name"], ours.recommender.model) == ("cotrained", "lightgcn")
+    assert read_config(None, [], model="linear").linear is not None
     with pytest.raises(ConfigError, match="unknown --model 'nobody'"):
         read_config(None, [], model="nobody")
 

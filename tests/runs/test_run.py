@@ -169,12 +169,13 @@ def test_a_sampler_of_ones_own_takes_the_place_of_ordinary_negatives(tmp_path: P
             return np.where(known, -1, last).astype(np.int32)
 
     data, mine = make_world(SMALL, seed=1), Last()
-    run = cerec.train(data, QUICK, out=tmp_path / "run", negatives=mine)
+    plain = replace(QUICK, signals=replace(QUICK.signals, counterfactuals="none"))
+    run = cerec.train(data, plain, out=tmp_path / "run", negatives=mine)
     assert mine.asked >= run.split.train.size
     rows = run.kept.arrays["item"] @ run.kept.arrays["user"].mean(axis=0)
     assert rows.argmin() == len(data.items) - 1  # pushed down in every pair
     with pytest.raises(RunError, match="begun with another negatives"):
-        cerec.train(data, QUICK, out=tmp_path / "run", resume=True)
+        cerec.train(data, plain, out=tmp_path / "run", resume=True)
     assert list_length(DNS(list_length=np.int64(5))) == 5  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="is no sampler"):
         cerec.train(data, QUICK, negatives=3)  # type: ignore[arg-type]

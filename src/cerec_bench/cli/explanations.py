@@ -85,7 +85,7 @@ def compare_explanations(
         draws=draws,
         reference=base,
     )
-    settings = read_config(config, sets or [])
+    settings = read_config(config, sets or [], start="paper")
     if not resume:
         _drop(out_folder)
     with progress() as bar:

@@ -166,7 +166,7 @@ def _line(title: str, make: Callable[..., Scorer | ItemItem], *, seeded: bool = 
     return Contender(title, fit, seeded=seeded)
 
 
-PAPER = "CERec, the paper's"
+PAPER = "CERec"
 _PARTS = {
     "recommender": RecommenderConfig,
     "signals": SignalConfig,
