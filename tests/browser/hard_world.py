@@ -9,7 +9,7 @@ from cerec.data.facts import Facts
 from cerec.data.ids import IdTable
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
-from cerec.recommend.scorer import Scorer
+from cerec.runs.kept import Kept
 from cerec.runs.run import Run
 
 NAMES = {
@@ -66,6 +66,7 @@ def hard_run() -> Run:
     split = Split(Ragged.from_pairs(user, item, len(users)), empty, empty)
     draw = lambda n: rng.normal(size=(n, 8)).astype(np.float32)  # noqa: E731
     taste = draw(len(users))
-    factors, effect = draw(len(items)), draw(Facts.build(data).n_values)
+    facts = Facts.build(data)
+    factors, effect = draw(len(items)), draw(int((facts.holders.counts >= 5).sum()))
     factors[:8] += taste.mean(axis=0)  # the hard names come first in lists
-    return Run(data, split, Scorer(taste, factors, effect, taste, "sum"))
+    return Run(data, split, Kept("factors", {"user": taste, "item": factors, "value": effect}))

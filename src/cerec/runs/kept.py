@@ -113,7 +113,7 @@ def kept_from(
     missing = [name for name in needed if name not in mine]
     if missing:
         raise RunError(f"{path}: holds no {missing[0]!r}; the run folder is damaged")
-    found = {
+    found = {  # type: ignore[no-untyped-call]
         "linear": lambda: (len(mine["history_ptr"]) - 1, len(mine["own"])),
         "factors": lambda: (len(mine["user"]), len(mine["item"])),
         "scores": lambda: mine["matrix"].shape,
