@@ -90,7 +90,7 @@ def test_a_training_begun_with_another_default_is_not_gone_on_with(
     job = Job(cell, library, tmp_path, tmp_path, print)
     job.trained(agent=False, keep=True)
     job.trained(agent=False, keep=True)
-    now = replace(cell.config, signals=replace(cell.config.signals, swap_steps=5))
+    now = replace(cell.config, signals=replace(cell.config.signals, dns_candidates=5))
     monkeypatch.setattr("cerec_bench.reproduce.plan.run_config", lambda settings: now)
     job.trained(agent=False, keep=True)
     assert folders[0] == folders[1] != folders[2]
@@ -101,12 +101,12 @@ def test_a_result_tells_which_settings_were_others() -> None:
     about = {"run": run_table(cell)}
     assert Result(cell, {}, about).changed == {}
     assert Result(cell, {}, {}).changed == {}  # made by another command
-    about["run"]["signals"]["swap_steps"] = 1
+    about["run"]["signals"]["dns_candidates"] = 1
     about["run"]["recommender"]["gone"] = True
     del about["run"]["agent"]["depth"]
     assert Result(cell, {}, about).changed == {
         "recommender.gone": (True, None),
-        "signals.swap_steps": (1, cell.config.signals.swap_steps),
+        "signals.dns_candidates": (1, cell.config.signals.dns_candidates),
         "agent.depth": (None, 1),
     }
     about["run"]["agent"] = "a word"  # the section was a setting once
@@ -115,7 +115,7 @@ def test_a_result_tells_which_settings_were_others() -> None:
 
 def test_a_page_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cerec("bench", "reproduce", "depth", "--quick", "--render-only", "--out", tmp_path) == 0
-    assert "15 cells are missing" in capsys.readouterr().err
+    assert "10 cells are missing" in capsys.readouterr().err
     page = (tmp_path / "depth.md").read_text()
     assert "## What is missing" in page
     assert "literal, small: T = 1, seed 0; T = 2, seed 0" in page

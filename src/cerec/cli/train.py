@@ -58,7 +58,8 @@ def read_config(
     table = apply_sets(table, sets)
     if "model" in table:
         table["model"] = {"name": LINEAR, **table["model"]}
-    if "model" in table and model not in (None, *MODELS, table["model"]["name"]):
+    needed = COTRAINED if model in MODELS else model
+    if needed is not None and table["model"]["name"] != needed:
         raise ConfigError(f"--model {model} and the table [model] name two models")
     if model in MODELS and (set_to := table["recommender"]["model"]) != model:
         raise ConfigError(f"--model {model} and --set recommender.model={set_to} name two models")
