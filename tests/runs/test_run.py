@@ -412,11 +412,11 @@ def test_users_without_train_items_get_what_most_like() -> None:
         interactions=replace(table, user=table.user[keep], item=table.item[keep]),
     )
     paper = replace(QUICK, train=replace(QUICK.train, epochs=30))
-    for run in (cerec.train(data), cerec.train(data, paper)):
-        count = np.bincount(run.known.indices, minlength=100)
-        scores = run.subject.scores(np.array([new]))[0]
-        rank = np.argsort(np.argsort(count)), np.argsort(np.argsort(scores))
-        assert np.corrcoef(*rank)[0, 1] > 0.7
+    run = cerec.train(data, paper)
+    count = np.bincount(run.known.indices, minlength=100)
+    scores = run.subject.scores(np.array([new]))[0]
+    rank = np.argsort(np.argsort(count)), np.argsort(np.argsort(scores))
+    assert np.corrcoef(*rank)[0, 1] > 0.7
 
 
 def test_tensorboard_events_are_written_on_request(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,6 @@ from cerec.threads import training_threads
 log = logging.getLogger("cerec")
 
 
-@training_threads()
 def train(
     data: Dataset,
     config: RunConfig | None = None,
@@ -60,10 +60,26 @@ def train(
     if resume and out is None:
         raise ConfigError("resume=True goes on from a checkpoint; name its folder, out=")
     started = time.perf_counter()
-    begun = {"data": data.fingerprint, "config": to_toml(config), "seed": seed}
+    begun: dict[str, Any] = {"data": data.fingerprint, "config": to_toml(config), "seed": seed}
     if negatives is not None:
         list_length(negatives)  # refuses what is no sampler
         begun["negatives"] = described(negatives)
+    with training_threads(learning=config.linear is None or config.linear.agent):
+        return _train(data, config, seed, begun, started, out, resume, force, on_row, negatives)
+
+
+def _train(
+    data: Dataset,
+    config: RunConfig,
+    seed: int,
+    begun: dict[str, Any],
+    started: float,
+    out: str | Path | None,
+    resume: bool,
+    force: bool,
+    on_row: Callable[[Row], None] | None,
+    negatives: NegativeSampler | None,
+) -> Run:
     data, removed = apply(data, config.filters)
     parts = split(data, config.split, seed=seed)
     if parts.train.size == 0:
