@@ -24,6 +24,7 @@ FACTOR = (0.0, 0.15, 0.3, 0.5, 0.8, 1.2, 2.0)
 FOLDINGS = ((0.1, 5.0), (0.1, 2.5), (0.1, 10.0), (0.03, 5.0), (0.3, 5.0))
 """`rest` and `pull` of the factors; the first is tried first, the others if it helps."""
 PRIOR, DIM = 5.0, 64
+LEAST = 1e-6  # weight of popularity: for people without a history it is all there is
 EARNS = 0.005  # share of NDCG that factors must add to earn their place
 ENTRIES, CUT = (400, 1_000), 0.003  # entries of a column tried, and the NDCG they may cost
 USERS = 2_000  # of the validation part, looked at while choosing
@@ -82,7 +83,7 @@ def choose(
     chosen = Chosen(
         penalty=penalty,
         entries=entries,
-        popularity=weights[1] * popular,
+        popularity=max(weights[1] * popular, LEAST),
         relations={
             int(r): float(carried * w) for r, w in zip(sample.relations, relation, strict=True)
         },
