@@ -11,7 +11,7 @@ from fastapi import APIRouter, Body, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from cerec.serve import schemas
+from cerec.serve import questions, schemas
 from cerec.serve.limits import Gate, Limits
 from cerec.serve.problems import MEDIA_TYPE, encode
 from cerec.serve.service import Service
@@ -138,26 +138,26 @@ def _add_run(router: APIRouter, service: Service, gate: Gate) -> None:
         return Response(encode(found), media_type="application/json")
 
 
-def _question_type(limits: Limits) -> type[schemas.ExplainQuestion]:
+def _question_type(limits: Limits) -> type[questions.ExplainQuestion]:
     """The question with this service's bounds in it."""
 
-    class ExplainQuestion(schemas.ExplainQuestion):
+    class ExplainQuestion(questions.ExplainQuestion):
         k: int = Field(20, ge=1, le=limits.k)
-        lock: list[schemas.Lock] = Field([], max_length=limits.locks)
+        lock: list[questions.Lock] = Field([], max_length=limits.locks)
         max_changes: int | None = Field(None, ge=1, le=limits.changes)
         alternatives: int = Field(0, ge=0, le=limits.alternatives)
         budget: float = Field(limits.budget, gt=0, le=limits.budget, allow_inf_nan=False)
 
-    ExplainQuestion.__doc__ = schemas.ExplainQuestion.__doc__
+    ExplainQuestion.__doc__ = questions.ExplainQuestion.__doc__
     return ExplainQuestion
 
 
-def _what_if_type(limits: Limits) -> type[schemas.WhatIfQuestion]:
+def _what_if_type(limits: Limits) -> type[questions.WhatIfQuestion]:
     """The question with this service's bounds in it."""
 
-    class WhatIfQuestion(schemas.WhatIfQuestion):
+    class WhatIfQuestion(questions.WhatIfQuestion):
         k: int = Field(20, ge=1, le=limits.k)
-        attributes: list[tuple[schemas.Id, schemas.Id]] = Field(max_length=limits.attributes)
+        attributes: list[tuple[questions.Id, questions.Id]] = Field(max_length=limits.attributes)
 
-    WhatIfQuestion.__doc__ = schemas.WhatIfQuestion.__doc__
+    WhatIfQuestion.__doc__ = questions.WhatIfQuestion.__doc__
     return WhatIfQuestion

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
-Id = Annotated[str, Field(min_length=1, max_length=512, examples=["42"])]
-Lock = Id | tuple[Id, Id]
+from pydantic import BaseModel, ConfigDict
 
 
 class Named(BaseModel):
@@ -176,67 +173,6 @@ class Explanation(BaseModel):
     by_relation: list[Explanation]
     beside: Explanation | None
     model_config = ConfigDict(extra="allow")
-
-
-class ExplainQuestion(BaseModel):
-    """`item` for why it is in the list, or `why_not` for why another is not; one of the two."""
-
-    user: Id
-    item: Id | None = None
-    why_not: Id | None = None
-    k: int = 20
-    """Length of the list."""
-    lock: list[Lock] = []
-    """Relations, or (relation, attribute) pairs, that must stay as they are."""
-    max_changes: int | None = None
-    """Most changes an answer may make."""
-    alternatives: int = 0
-    """How many other answers to add."""
-    budget: float = 1.0
-    """Seconds to search."""
-    by: Literal["attributes", "history", "both", "agent"] | None = None
-    """Change attributes, the user's history, both, or attributes toward the agent's item. Null:
-    attributes where they give an answer, else the history."""
-    changes: Literal["replace", "remove", "any"] = "replace"
-    """The kind of changes."""
-    prefer: Literal["decisive", "near"] = "decisive"
-    """Of equally small changes: what moves the score most, or what is near a real item."""
-    scope: Literal["value", "item"] = "value"
-    """Gain any values, or only such as one real item has together."""
-    unlock: list[Id] = []
-    """Relations that may change although they look computed from what people did."""
-    relations: bool = False
-    """Whether to add the best answer within each relation alone."""
-    model_config = ConfigDict(
-        extra="forbid",
-        use_attribute_docstrings=True,
-        json_schema_extra={
-            "examples": [
-                {"user": "42", "item": "7", "k": 20, "lock": ["genre"], "alternatives": 2},
-                {"user": "42", "why_not": "9"},
-            ]
-        },
-    )
-
-
-class WhatIfQuestion(BaseModel):
-    """An item imagined with exactly these attributes."""
-
-    user: Id
-    item: Id
-    attributes: list[tuple[Id, Id]]
-    """(relation, attribute) pairs."""
-    k: int = 20
-    """Length of the list."""
-    model_config = ConfigDict(
-        extra="forbid",
-        use_attribute_docstrings=True,
-        json_schema_extra={
-            "examples": [
-                {"user": "42", "item": "7", "attributes": [["director", "michael-mann"]], "k": 20}
-            ]
-        },
-    )
 
 
 class WhatIf(BaseModel):
