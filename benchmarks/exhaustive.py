@@ -11,13 +11,13 @@ import time
 
 import numba
 import numpy as np
+from cerec.explain.kernels import Goal, flips
+from cerec.explain.standing import Standing
+from cerec.explain.verifier import Outcome, Task, Verifier
 from numpy.typing import NDArray
 
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation
-from cerec.explain.kernels import Goal, flips
-from cerec.explain.standing import Standing
-from cerec.explain.verifier import Outcome, Task, Verifier
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
