@@ -314,14 +314,14 @@ def test_what_is_asked_too_early_is_refused(twin_world: Any) -> None:
         agent_of(twin_world).vectors()
 
 
-def test_fewer_walks_start_where_attributes_are_crowded(small_run: Run) -> None:
+def test_fewer_walks_start_where_attributes_are_crowded(paper_run: Run) -> None:
     def starts(neighbours: int) -> int:
         config = AgentConfig(neighbours=neighbours, pairs=500, starts="positives")
-        agent = WalkAgent(config, EncoderConfig(), small_run.ckg, small_run.facts, seed=0)
-        train = small_run.split.train
+        agent = WalkAgent(config, EncoderConfig(), paper_run.ckg, paper_run.facts, seed=0)
+        train = paper_run.split.train
         lists = np.empty((len(train), 0), np.int32)
-        arrays = small_run.kept.arrays
-        context = Context(train, small_run.facts, arrays["user"], arrays["item"], lists)
+        arrays = paper_run.kept.arrays
+        context = Context(train, paper_run.facts, arrays["user"], arrays["item"], lists)
         user, _ = agent._starts(train.row_of(), train.indices, context, np.random.default_rng(0))
         return len(user) // config.draws
 

@@ -13,7 +13,6 @@ import numba
 import numpy as np
 import pytest
 import torch
-from cerec.recommend.swaps import can_swap
 
 import cerec
 from cerec.agent import loop
@@ -26,7 +25,7 @@ from cerec.data.writers.write import write
 from cerec.errors import ConfigError, DataError, QuestionError, RunError, UnknownIdError
 from cerec.files import read_arrays, write_arrays
 from cerec.recommend.asking import list_length
-from cerec.recommend.negatives import DNS, Mixture, Uniform
+from cerec.recommend.negatives import DNS, Uniform
 from cerec.runs.evaluate import evaluate_run
 from cerec.runs.folder import FILES
 from cerec.runs.lock import held
