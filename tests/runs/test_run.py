@@ -25,7 +25,7 @@ from cerec.data.writers.write import write
 from cerec.errors import ConfigError, DataError, QuestionError, RunError, UnknownIdError
 from cerec.files import read_arrays, write_arrays
 from cerec.recommend.asking import list_length
-from cerec.recommend.negatives import DNS, Uniform
+from cerec.recommend.negatives import DNS, Uniform, Walk
 from cerec.runs.evaluate import evaluate_run
 from cerec.runs.folder import FILES
 from cerec.runs.lock import held
