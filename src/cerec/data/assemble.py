@@ -37,6 +37,8 @@ class Raw:
     time: NDArray[np.float64] | None = None
     part: NDArray[np.int8] | None = None
     planted: Planted | None = None
+    user_columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Column -> a text for each of `users`."""
     names: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """Kind ("users", "items", ...) -> id -> name."""
     notes: list[str] = field(default_factory=list)
@@ -71,8 +73,14 @@ def assemble(raw: Raw) -> Dataset:
         interactions=_interactions(raw, user_row, item_row, len(items)),
         triples=triples,
         planted=_planted(raw.planted, user_row, relation_row[turned.row_of], entity_row),
+        user_columns=_user_columns(raw, user_row),
         notes=tuple(raw.notes),
     )
+
+
+def _user_columns(raw: Raw, user_row: NDArray[np.int32]) -> dict[str, NDArray[np.str_]]:
+    order = np.argsort(user_row)
+    return {c: np.array(texts, dtype=np.str_)[order] for c, texts in raw.user_columns.items()}
 
 
 def _apart(

@@ -26,7 +26,7 @@ from cerec.errors import CerecError
 
 log = logging.getLogger(__name__)
 
-VERSION = 1
+VERSION = 2
 """To be raised whenever a reader gives other data for the same files, or the form changes."""
 _SAMPLE = 64 * 1024
 _TABLES = {"users": "user", "items": "item", "entities": "entity", "relations": "relation"}
@@ -139,7 +139,8 @@ def _dataset(header: dict[str, Any], buffer: NDArray[np.uint8]) -> Dataset:
         else part(**{k: array(v) for k, v in header[name].items()})
         for name, part in _PARTS.items()
     }
-    arguments: dict[str, Any] = {**tables, **parts}
+    columns = {k: np.array(texts(v), np.str_) for k, v in header["user_columns"].items()}
+    arguments: dict[str, Any] = {**tables, **parts, "user_columns": columns}
     return Dataset(name=header["name"], notes=tuple(header["notes"]), **arguments)
 
 
@@ -167,6 +168,8 @@ def _packed(key: str, data: Dataset) -> bytes | None:
             table: IdTable = getattr(data, name)
             names = None if table.names == table.ids else texts(table.names)
             header[name] = {"ids": texts(table.ids), "names": names}
+        more = data.user_columns.items()
+        header["user_columns"] = {k: texts(tuple(v.tolist())) for k, v in more}
     except StopIteration:
         return None
     for name in _PARTS:

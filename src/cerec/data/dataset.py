@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,6 +73,8 @@ class Dataset:
     interactions: Interactions
     triples: Triples
     planted: Planted | None = None
+    user_columns: Mapping[str, NDArray[np.str_]] = field(default_factory=dict)
+    """Column of the users' table -> a text for every user, empty where it is not known."""
     notes: tuple[str, ...] = field(default=())
     """What readers and filters dropped or changed, for people."""
 
@@ -82,6 +85,12 @@ class Dataset:
         _check_range("triples.head", self.triples.head, n_nodes)
         _check_range("triples.tail", self.triples.tail, n_nodes)
         _check_range("triples.relation", self.triples.relation, len(self.relations))
+        for name, column in self.user_columns.items():
+            if len(column) != len(self.users):
+                raise DataError(
+                    f"users: column {name!r} has {len(column)} values for {len(self.users)} users; "
+                    "give every user one, empty where it is not known"
+                )
 
     def __repr__(self) -> str:
         return (
@@ -114,6 +123,8 @@ class Dataset:
             for column in _columns(part):
                 digest.update(b"-" if column is None else np.ascontiguousarray(column).tobytes())
                 digest.update(b"\x1d")
+        for name, texts in sorted(self.user_columns.items()):
+            digest.update("\x1f".join([name, *texts.tolist()]).encode())
         return digest.hexdigest()[:32]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cerec.data.assemble import Raw, assemble
 from cerec.data.attributes import FactTable, read_planted
-from cerec.data.columns import Table, distinct, encode, numbers, times
+from cerec.data.columns import SEPARATOR, Table, distinct, encode, numbers, times
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset
 from cerec.data.text import one_line
 from cerec.errors import DataError
@@ -54,9 +54,10 @@ def from_frames(
     """A dataset of pandas or polars frames, or of mappings from column to values.
 
     `interactions` has `user`, `item` and perhaps `rating`, `timestamp`, `part`; `items` has
-    `item`, `name` and attribute columns, several values separated by `|` or as lists. `users`,
-    `entities` and `relations` give names; `triples` has `head`, `relation`, `tail`. `bins` asks
-    for quantile bins of numeric attribute columns.
+    `item`, `name` and attribute columns, several values separated by `|` or as lists. `users` has
+    `user`, `name` and columns to look at groups of users by (`cerec audit --by`); nothing learns
+    from them. `entities` and `relations` give names; `triples` has `head`, `relation`, `tail`.
+    `bins` asks for quantile bins of numeric attribute columns.
     """
     given = {
         "items": items,
@@ -131,7 +132,7 @@ def build(name: str, tables: Tables) -> Dataset:
     pairs = [_pairs(table, part, notes) for table, part in tables.interactions]
     user, item = pl.concat([p.user for p in pairs]), pl.concat([p.item for p in pairs])
     item_ids, item_names = _listed(tables.items, ITEM)
-    user_ids, user_names = _listed(tables.users, USER, notes)
+    user_ids, user_names = _listed(tables.users, USER)
     users, items = _union(user_ids, user), _union(item_ids, item)
     if tables.items is not None and len(items) > len(item_ids):
         strangers = len(items) - len(item_ids)
@@ -154,6 +155,7 @@ def build(name: str, tables: Tables) -> Dataset:
         tail=tail,
         rating=_optional(pairs, "rating"),
         time=_optional(pairs, "time"),
+        user_columns=_user_columns(tables.users, len(users)),
         part=_optional(pairs, "part"),
         names={
             "users": user_names,
@@ -246,6 +248,23 @@ def _listed(
     if name is None:
         return texts, {}
     return texts, {i: n for i, n in zip(texts, table.text(name).to_list(), strict=True) if n}
+
+
+def _user_columns(table: Table | None, n_users: int) -> dict[str, list[str]]:
+    """What else the users' table says, a text for each user; those it does not list come last."""
+    if table is None:
+        return {}
+    used = {c.name for c in (table.column(*USER), table.column(*NAME)) if c is not None}
+    out = {}
+    for column in table.frame.columns:
+        if column in used:
+            continue
+        values = table.frame[column]
+        if values.dtype == pl.List(pl.String):
+            values = values.list.join(SEPARATOR)
+        texts = table.text(values).fill_null("").to_list()
+        out[column] = [*texts, *([""] * (n_users - len(texts)))]
+    return out
 
 
 def _union(first: list[str], second: pl.Series) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -42,7 +43,16 @@ def restrict(
         interactions=_interactions(data.interactions, user_row, item_row, interactions),
         triples=_triples(data.triples, node_row, relation_row, triples),
         planted=_planted(data.planted, user_row, relation_row, entity_row),
+        user_columns=_user_columns(data.user_columns, user_row),
     )
+
+
+def _user_columns(
+    columns: Mapping[str, NDArray[np.str_]], user_row: NDArray[np.int64]
+) -> dict[str, NDArray[np.str_]]:
+    kept = np.flatnonzero(user_row >= 0)
+    kept = kept[np.argsort(user_row[kept])]
+    return {name: texts[kept] for name, texts in columns.items()}
 
 
 def _keep(table: IdTable, mask: Mask | None) -> tuple[IdTable, NDArray[np.int64]]:

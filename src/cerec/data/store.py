@@ -15,6 +15,8 @@ from cerec.errors import RunError
 from cerec.files import read_arrays, read_json, replacing, write_arrays, write_json
 
 VERSION = 1
+_COLUMN = "column "
+"""Before the names of further columns of the users' table."""
 _TABLES = {"users": "user", "items": "item", "entities": "entity", "relations": "relation"}
 _PARTS: dict[str, type[Interactions] | type[Triples] | type[Planted]] = {
     "interactions": Interactions,
@@ -28,7 +30,10 @@ def write_dataset(data: Dataset, folder: Path) -> None:
     for name in _TABLES:
         table: IdTable = getattr(data, name)
         with replacing(folder / f"{name}.parquet") as target:
-            pl.DataFrame({"id": table.ids, "name": table.names}).write_parquet(target)
+            more = data.user_columns if name == "users" else {}
+            columns = {f"{_COLUMN}{c}": texts.tolist() for c, texts in more.items()}
+            frame = {"id": table.ids, "name": table.names, **columns}
+            pl.DataFrame(frame).write_parquet(target)
     arrays: dict[str, NDArray[Any]] = {}
     for name in _PARTS:
         part = getattr(data, name)
@@ -48,19 +53,28 @@ def read_dataset(folder: Path) -> Dataset:
     if not isinstance(facts, dict) or facts.get("version") != VERSION:
         raise RunError(f"{folder / 'data.json'}: not version {VERSION} of the data tables")
     arrays = read_arrays(folder / "graph.safetensors")
-    tables: dict[str, Any] = {
-        name: _read_table(folder / f"{name}.parquet", _TABLES[name]) for name in _TABLES
-    }
+    frames = {name: _read_frame(folder / f"{name}.parquet") for name in _TABLES}
+    tables: dict[str, Any] = {name: _table(frames[name], _TABLES[name]) for name in _TABLES}
     parts = {name: _part(cls, name, arrays) for name, cls in _PARTS.items()}
-    return Dataset(name=facts["name"], notes=tuple(facts["notes"]), **tables, **parts)
+    columns = {
+        c.removeprefix(_COLUMN): np.array(frames["users"][c].to_list(), dtype=np.str_)
+        for c in frames["users"].columns[2:]
+    }
+    notes = tuple(facts["notes"])
+    return Dataset(name=facts["name"], notes=notes, user_columns=columns, **tables, **parts)
 
 
-def _read_table(path: Path, kind: str) -> IdTable:
+def _read_frame(path: Path) -> pl.DataFrame:
     try:
         frame = pl.read_parquet(path)
-        ids, names = frame["id"].to_list(), frame["name"].to_list()
+        frame["id"], frame["name"]
     except (OSError, pl.exceptions.PolarsError) as error:
         raise RunError(f"{path}: not readable ({error})") from None
+    return frame
+
+
+def _table(frame: pl.DataFrame, kind: str) -> IdTable:
+    ids, names = frame["id"].to_list(), frame["name"].to_list()
     return IdTable(kind, ids, dict(zip(ids, names, strict=True)))
 
 

@@ -48,8 +48,9 @@ def read_tables(folder: Path, bins: Mapping[str, int] | None = None) -> Dataset:
     """The dataset of a folder with `interactions.csv`, `items.csv` and perhaps more.
 
     `interactions` holds `user,item[,rating][,timestamp][,part]`; `train`, `valid` and `test` may
-    stand in its place. `items` holds `item,name` and attribute columns; `users`, `entities` and
-    `relations` give names; `triples` holds `head,relation,tail`.
+    stand in its place. `items` holds `item,name` and attribute columns; `users` holds `user,name`
+    and columns to look at groups by; `entities` and `relations` give names; `triples` holds
+    `head,relation,tail`.
     """
     paths = _files(folder)
     parts = {name: paths.pop(name) for name in PARTS if name in paths}

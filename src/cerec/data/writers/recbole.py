@@ -24,14 +24,16 @@ def write_recbole(data: Dataset, folder: Path) -> None:
     """Write the files of `data` into an existing folder."""
     tables = {"user": data.users, "item": data.items, "entity": data.entities}
     every = {**tables, "relation": data.relations}
+    more = [pl.Series(n, c.tolist(), pl.String) for n, c in data.user_columns.items()]
     special = any(needs_escape([*table.ids, *table.names]) for table in every.values())
+    special |= any(needs_escape(column.to_list()) for column in more)
     if special:
         mark_escaped(folder)
     pairs = interaction_frame(data).rename({"user": "user_id", "item": "item_id"})
     kinds = {"rating": "float", "timestamp": "float"}
     _write(folder / f"{_NAME}.inter", pairs, special, kinds)
     for kind, table in every.items():
-        frame = id_frame(f"{kind}_id", table)
+        frame = id_frame(f"{kind}_id", table).with_columns(more if kind == "user" else ())
         _write(folder / f"{_NAME}.{kind}", frame, special, {"name": "token_seq"})
     t, n_items = data.triples, len(data.items)
     linked = np.unique(np.concatenate([t.head, t.tail]))

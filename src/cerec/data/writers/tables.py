@@ -30,8 +30,9 @@ def frames(data: Dataset) -> dict[str, pl.DataFrame]:
     items, triples, listed = _facts(data)
     out = {"interactions": interaction_frame(data), "items": items}
     lonely = np.bincount(data.interactions.user, minlength=len(data.users)) == 0
-    if lonely.any() or data.users.names != data.users.ids:
-        out["users"] = id_frame("user", data.users)
+    if lonely.any() or data.users.names != data.users.ids or data.user_columns:
+        columns = [pl.Series(n, c.tolist(), pl.String) for n, c in data.user_columns.items()]
+        out["users"] = id_frame("user", data.users).with_columns(columns)
     if len(listed):
         out["entities"] = listed
     if _relations_needed(data):
