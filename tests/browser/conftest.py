@@ -18,8 +18,8 @@ from cerec.data.synthetic.generate import demo
 from cerec.runs.run import Run
 from cerec.runs.train import train
 from cerec.serve.service import Service
+from cerec.settings.run import RunConfig
 from live_server import listening
-from worlds import QUICK
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +35,9 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def demo_run() -> Run:
-    return train(demo(), QUICK, seed=0)
+    return train(
+        demo(), RunConfig.of({"model": {"agent": True}, "train": {"agent_epochs": 2}}), seed=0
+    )
 
 
 @pytest.fixture(scope="session")
