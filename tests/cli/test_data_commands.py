@@ -105,7 +105,6 @@ def test_a_filter_that_leaves_nothing_makes_the_data_unusable() -> None:
         (["make", "--users", "5", "--out", "x"], "world.interactions"),
         (["split", "demo", "--method", "fair", "--out", "x"], "split.method must be one of"),
         (["split", "demo", "--method", "given", "--out", "x"], "came whole"),
-        (["get", "ml-25m"], "'ml-100k' can be had"),
     ],
 )
 def test_mistakes_are_told_in_one_line(arguments, says) -> None:

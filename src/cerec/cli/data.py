@@ -1,4 +1,4 @@
-"""`cerec data`: look at data, make it, get it, split it, turn it into another format."""
+"""`cerec data`: look at data, make it, split it, turn it into another format."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from cerec.cli.report import show_report
 from cerec.data.check import check as check_data
 from cerec.data.dataset import Dataset
 from cerec.data.filters import apply
-from cerec.data.get import SOURCES
-from cerec.data.get import get as fetch
 from cerec.data.load import load, parse_options
 from cerec.data.split import split as split_data
 from cerec.data.split import with_parts
@@ -28,10 +26,10 @@ from cerec.settings.parsing import parse
 from cerec.settings.run import apply_sets
 
 app = typer.Typer(
-    help="Check, make, get, split and convert data.", no_args_is_help=True, rich_markup_mode="rich"
+    help="Check, make, split and convert data.", no_args_is_help=True, rich_markup_mode="rich"
 )
 
-Source = Annotated[str, typer.Argument(help="`demo`, `ml-100k`, or a folder of data.")]
+Source = Annotated[str, typer.Argument(help="`demo`, or a folder of data.")]
 Format = Annotated[
     str | None, typer.Option("--format", help="kgat, recbole or tables; found out if not given.")
 ]
@@ -116,17 +114,6 @@ def make(
     )
     data = make_world(config, seed=seed, name=out_folder.name)
     remark(f"wrote {write(data, out_folder, to)}: {data!r}")
-
-
-@app.command()
-def get(name: Annotated[str, typer.Argument(help=f"One of: {', '.join(SOURCES)}.")]) -> None:
-    """Fetch public data through pip's configuration, check it, keep it in the cache.
-
-    Example: cerec data get ml-100k; cerec data check ml-100k
-    """
-    folder = fetch(name)
-    remark(f"{name}: {SOURCES[name].terms}")
-    out.print(str(folder), soft_wrap=True)
 
 
 @app.command()

@@ -9,7 +9,6 @@ from typing import Any
 
 from cerec.data.cache import cache_file, files_key, read_cache, write_cache
 from cerec.data.dataset import Dataset
-from cerec.data.get import SOURCES, cached
 from cerec.data.readers import kgat, recbole, tables
 from cerec.errors import ConfigError, DataError, near_matches, one_of
 
@@ -23,8 +22,7 @@ READERS: Mapping[str, tuple[ModuleType, Callable[..., Dataset]]] = {
 def load(
     source: str | Path, *, format: str | None = None, cache: bool = True, **options: Any
 ) -> Dataset:
-    """The dataset called `source` ("demo", or "ml-100k" once it was fetched), or that of the folder
-    `source`.
+    """The built-in world "demo", or the data in the folder `source`.
 
     The format is found by looking at the folder unless it is named. Options are those of the
     format's reader; with `cache`, a second load of unchanged files is fast.
@@ -46,18 +44,11 @@ def load(
 
 
 def _folder(source: str | Path) -> Path:
-    """The folder of that path, or else of the data fetched under that name."""
     folder = Path(source)
     if folder.is_dir():
         return folder
-    fetched = cached(str(source))
-    if fetched is not None:
-        return fetched
     what = "is a file, expected a folder" if folder.exists() else "no such folder"
-    remedy = "give a folder of data, or 'demo' for the built-in world"
-    if str(source) in SOURCES:
-        remedy = f"fetch it first: cerec data get {source}"
-    raise DataError(f"{folder}: {what}; {remedy}")
+    raise DataError(f"{folder}: {what}; give a folder of data, or 'demo' for the built-in world")
 
 
 def _cached(
