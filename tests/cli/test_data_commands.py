@@ -113,7 +113,7 @@ def test_mistakes_are_told_in_one_line(arguments, says) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("command", ["check", "make", "get", "split", "convert"])
+@pytest.mark.parametrize("command", ["check", "make", "split", "convert"])
 def test_help_has_an_example(command) -> None:
     assert "Example: cerec data" in run(command, "--help")
 
