@@ -55,14 +55,10 @@ def questions(run: Run, k: int = 20) -> dict[str, list[bytes]]:
     users = run.data.users[:500]
     pairs = [(u, r.item) for u in users for r in run.recommend(u, k)[:5]]
     return {
-        "recommendations": [get(f"/api/recommendations?user={quote(u)}&k={k}") for u in users],
-        "explanations": [
-            post("/api/explanation", {"user": u, "item": i, "k": k}) for u, i in pairs
-        ],
+        "recommendations": [get(f"/v1/recommendations?user={quote(u)}&k={k}") for u in users],
+        "explanations": [post("/v1/explanation", {"user": u, "item": i, "k": k}) for u, i in pairs],
         "what-if": [
-            post(
-                "/api/what-if", {"user": u, "item": i, "attributes": run.attributes(i)[1:], "k": k}
-            )
+            post("/v1/what-if", {"user": u, "item": i, "attributes": run.attributes(i)[1:], "k": k})
             for u, i in pairs
         ],
     }

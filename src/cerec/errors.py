@@ -8,9 +8,8 @@ it into a 4xx answer. Anything else that escapes is a bug and shows its trace.
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Iterable
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
 
 class CerecError(Exception):
@@ -59,33 +58,6 @@ def one_of(field: str, value: Any, allowed: Iterable[Any]) -> Any:
             f"{field} must be one of {', '.join(map(str, choices))}, got {value!r}{hint}"
         )
     return value
-
-
-def check_fields(config: Any, section: str) -> None:
-    """Refuse a config dataclass made by hand whose choices or numbers hold something else."""
-    for name, hint in get_type_hints(type(config)).items():
-        value = getattr(config, name)
-        if get_origin(hint) is Literal:
-            one_of(f"{section}.{name}", value, get_args(hint))
-        kind, words = _KINDS.get(hint, (object, ""))
-        odd = isinstance(value, bool) != (hint is bool) or not isinstance(value, kind)
-        if words and (odd or (hint is float and not finite(value))):
-            raise ConfigError(f"{section}.{name} must be {words}, got {value!r}")
-
-
-def finite(value: float) -> bool:
-    """Whether a number is one that a float can hold."""
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
-
-
-_KINDS: dict[Any, tuple[Any, str]] = {
-    int: (int, "a whole number"),
-    float: ((int, float), "a finite number"),
-    bool: (bool, "true or false"),
-}
 
 
 def positive(k: object) -> int:

@@ -12,7 +12,7 @@ from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import ConfigError
 from cerec.runs.run import open_run
 from cerec.runs.train import train
-from cerec.settings.parsing import parse
+from cerec.settings.base import parse
 from cerec.settings.run import RunConfig, to_toml
 from cerec.threads import set_threads
 from cerec_bench.systems.registry import SYSTEMS

@@ -123,7 +123,7 @@ def change_attributes(page: Page, run: Run, user: str, item: str) -> None:
         for r, a in own
     ]
     gone = own[names.index(label)]
-    with page.expect_response("**/api/what-if"):
+    with page.expect_response("**/v1/what-if"):
         switches.first.click()
     compare(page, run, user, item, [p for p in own if p != gone])
     # back on, then another value in its place
@@ -134,7 +134,7 @@ def change_attributes(page: Page, run: Run, user: str, item: str) -> None:
     page.get_by_role("button", name=f"Replace {name}", exact=True).first.click()
     option = page.locator(OPTION).nth(3)
     chosen = option.locator(".option-name").inner_text()
-    with page.expect_response("**/api/what-if") as response:
+    with page.expect_response("**/v1/what-if") as response:
         option.click()
     asked = [tuple(p) for p in json.loads(response.value.request.post_data or "")["attributes"]]
     assert gone not in asked

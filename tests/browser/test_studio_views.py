@@ -140,7 +140,7 @@ def test_thousands_of_attributes(open_studio: Open, hard_url: str) -> None:
     expect(page.locator(".attribute")).to_have_count(6)
     page.get_by_role("button", name="Show 5 more").click()
     expect(page.locator(".attribute")).to_have_count(11)  # e299, e2990 ... e2999
-    with page.expect_response("**/api/what-if") as response:
+    with page.expect_response("**/v1/what-if") as response:
         page.locator(".switch").first.click()
     assert response.value.ok
 
@@ -186,11 +186,11 @@ def test_an_unlisted_item_offers_why_not(open_studio: Open, demo_url: str, demo_
 def test_a_service_that_is_gone_is_said(open_studio: Open, demo_url: str) -> None:
     studio = open_studio(demo_url)
     page = studio.open()
-    page.route("**/api/**", lambda route: route.abort())
+    page.route("**/v1/**", lambda route: route.abort())
     page.locator(".person-pick").first.click()
     expect(page.get_by_role("alert").first).to_contain_text("Is cerec serve still running?")
     assert audit(page) == []
-    page.unroute("**/api/**")
+    page.unroute("**/v1/**")
     page.get_by_role("button", name="Try again").first.click()
     expect(page.locator(".rows li").first).to_be_visible()
     studio.errors.clear()

@@ -30,7 +30,7 @@ from cerec.errors import ConfigError
 from cerec.files import write_json
 from cerec.runs import cotrain
 from cerec.runs import evaluate as measure
-from cerec.settings.parsing import parse
+from cerec.settings.base import parse
 from cerec.settings.run import PRESETS, RunConfig, to_table, to_toml
 from cerec.settings.train import TrainConfig
 from worlds import QUICK, SMALL

@@ -31,7 +31,7 @@ from cerec.runs.folder import FILES
 from cerec.runs.lock import held
 from cerec.runs.notes import idle
 from cerec.settings.agent import AgentConfig, EncoderConfig
-from cerec.settings.parsing import parse
+from cerec.settings.base import parse
 from cerec.settings.recommender import RecommenderConfig
 from cerec.settings.run import PRESETS, RunConfig
 from cerec.settings.train import SignalConfig, TrainConfig

@@ -50,7 +50,7 @@ from cerec.serve.app import create_app
 from cerec.serve.service import Service
 
 with TestClient(create_app(Service(run)), base_url="http://localhost") as client:
-    answer = client.get("/api/recommendations", params={"user": user, "k": 5})
+    answer = client.get("/v1/recommendations", params={"user": user, "k": 5})
     page = client.get("/")
 print(json.dumps({
     "opened": opened, "heavy": heavy, "list": [r.item for r in listed], "status": told.status,

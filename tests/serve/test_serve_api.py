@@ -16,7 +16,7 @@ Pair = tuple[str, str]
 
 def test_users_are_found_by_id(client: TestClient, small_run: Run) -> None:
     user = small_run.data.users[7]
-    found = client.get("/api/users", params={"q": user, "limit": 3}).json()
+    found = client.get("/v1/users", params={"q": user, "limit": 3}).json()
     assert found["results"][0]["id"] == user
     assert found["results"][0]["history"] == len(small_run.split.train.row(7))
     schemas.Users.model_validate(found)
@@ -25,28 +25,28 @@ def test_users_are_found_by_id(client: TestClient, small_run: Run) -> None:
 def test_pages_cover_all_users_once(client: TestClient, small_run: Run) -> None:
     seen = []
     for offset in range(0, len(small_run.data.users), 25):
-        page = client.get("/api/users", params={"limit": 25, "offset": offset}).json()
+        page = client.get("/v1/users", params={"limit": 25, "offset": offset}).json()
         seen += [u["id"] for u in page["results"]]
     assert sorted(seen) == sorted(small_run.data.users)
 
 
 def test_items_are_found_by_name(client: TestClient, small_run: Run) -> None:
     name = small_run.data.items.name(3)
-    found = client.get("/api/items", params={"q": name.upper()}).json()
+    found = client.get("/v1/items", params={"q": name.upper()}).json()
     assert small_run.data.items[3] in [i["id"] for i in found["results"]]
 
 
 def test_history_is_the_train_part(client: TestClient, small_run: Run) -> None:
     user = small_run.data.users[0]
     known = small_run.split.train.row(0)
-    found = client.get("/api/history", params={"user": user, "limit": 100}).json()
+    found = client.get("/v1/history", params={"user": user, "limit": 100}).json()
     assert found["total"] == len(known)
     assert [i["id"] for i in found["results"]] == [small_run.data.items[int(i)] for i in known]
 
 
 def test_recommendations_are_those_of_the_run(client: TestClient, small_run: Run) -> None:
     user = small_run.data.users[1]
-    found = client.get("/api/recommendations", params={"user": user, "k": 7}).json()
+    found = client.get("/v1/recommendations", params={"user": user, "k": 7}).json()
     expected = [(r.item, r.name, r.score, r.rank) for r in small_run.recommend(user, 7)]
     assert [(r["item"], r["name"], r["score"], r["rank"]) for r in found["results"]] == expected
     schemas.Recommendations.model_validate(found)
@@ -57,7 +57,7 @@ def test_explanation_is_that_of_the_run_without_seconds(
 ) -> None:
     user, item = pair
     question = {"user": user, "item": item, "k": 5, "alternatives": 2}
-    answer = client.post("/api/explanation", json=question)
+    answer = client.post("/v1/explanation", json=question)
     expected = small_run.explain(user, item, k=5, alternatives=2, budget=2.0).to_dict()
     for one in (expected, *expected["alternatives"]):
         one.pop("seconds")
@@ -68,12 +68,12 @@ def test_explanation_is_that_of_the_run_without_seconds(
 
 def test_locked_relation_stays(client: TestClient, pair: Pair) -> None:
     user, item = pair
-    first = client.post("/api/explanation", json={"user": user, "item": item, "k": 5}).json()
+    first = client.post("/v1/explanation", json={"user": user, "item": item, "k": 5}).json()
     relation, before = first["changes"][0]["relation"], first["changes"][0]["before"]
     locks: list[object] = [relation] + ([[relation, before]] if before else [])
     for lock in locks:
         question = {"user": user, "item": item, "k": 5, "lock": [lock]}
-        second = client.post("/api/explanation", json=question).json()
+        second = client.post("/v1/explanation", json=question).json()
         changed = [(c["relation"], c["before"]) for c in second["changes"]]
         assert (relation, before) not in changed
 
@@ -81,7 +81,7 @@ def test_locked_relation_stays(client: TestClient, pair: Pair) -> None:
 def test_why_not_asks_about_an_unlisted_item(client: TestClient, small_run: Run) -> None:
     user = small_run.data.users[0]
     unlisted = small_run.recommend(user, 12)[11].item
-    found = client.post("/api/explanation", json={"user": user, "why_not": unlisted, "k": 5}).json()
+    found = client.post("/v1/explanation", json={"user": user, "why_not": unlisted, "k": 5}).json()
     assert found["question"] == "why_not"
     assert found["rank_before"] == 12
     assert found["status"] != "verified" or found["rank_after"] <= 5
@@ -91,7 +91,7 @@ def test_what_if_is_that_of_the_run(client: TestClient, small_run: Run, pair: Pa
     user, item = pair
     attributes = small_run.attributes(item)[1:]
     question = {"user": user, "item": item, "attributes": attributes, "k": 5}
-    found = client.post("/api/what-if", json=question).json()
+    found = client.post("/v1/what-if", json=question).json()
     expected = small_run.what_if(user, item, attributes, k=5)
     assert found == expected.to_dict()
     schemas.WhatIf.model_validate(found)
@@ -101,7 +101,7 @@ def test_pull_is_what_the_score_loses(client: TestClient, small_run: Run, pair: 
     user, item = pair
     own = small_run.attributes(item)
     whole = small_run.rescore(user, item, own)
-    found = client.get("/api/attributes", params={"item": item, "user": user}).json()
+    found = client.get("/v1/attributes", params={"item": item, "user": user}).json()
     assert [(a["relation"]["id"], a["attribute"]["id"]) for a in found["results"]] == own
     for n, entry in enumerate(found["results"]):
         without = small_run.rescore(user, item, own[:n] + own[n + 1 :])
@@ -110,7 +110,7 @@ def test_pull_is_what_the_score_loses(client: TestClient, small_run: Run, pair: 
 
 def test_values_of_a_relation(client: TestClient, small_run: Run) -> None:
     relation = small_run.data.relations[int(small_run.facts.relation[0])]
-    found = client.get("/api/values", params={"relation": relation, "limit": 100}).json()
+    found = client.get("/v1/values", params={"relation": relation, "limit": 100}).json()
     row = small_run.data.relations.row(relation)
     assert found["total"] == int((small_run.facts.relation == row).sum())
     counts = [v["items"] for v in found["results"]]
@@ -118,30 +118,30 @@ def test_values_of_a_relation(client: TestClient, small_run: Run) -> None:
 
 
 def test_run_and_overview(client: TestClient, small_run: Run) -> None:
-    facts = client.get("/api/run").json()
+    facts = client.get("/v1/run").json()
     assert facts["data"]["users"] == len(small_run.data.users)
     schemas.RunFacts.model_validate(facts)
-    overview = client.get("/api/overview").json()
+    overview = client.get("/v1/overview").json()
     schemas.Overview.model_validate(overview)
     assert sum(overview["status"].values()) == overview["sample"]["pairs"]
     assert sum(s["count"] for s in overview["sizes"]) == overview["status"].get("verified", 0)
     assert len(overview["history"]) == len(small_run.history)
 
 
-@pytest.mark.parametrize("path", ["/api/users?q=1", "/api/run", "/api/overview", "/api/items"])
+@pytest.mark.parametrize("path", ["/v1/users?q=1", "/v1/run", "/v1/overview", "/v1/items"])
 def test_equal_requests_get_equal_answers(client: TestClient, path: str) -> None:
     assert client.get(path).content == client.get(path).content
 
 
 def test_equal_questions_by_post_too(client: TestClient, service: Service, pair: Pair) -> None:
     question = {"user": pair[0], "item": pair[1], "k": 5, "alternatives": 3}
-    answers = {client.post("/api/explanation", json=question).content for _ in range(3)}
+    answers = {client.post("/v1/explanation", json=question).content for _ in range(3)}
     assert len(answers) == 1
 
 
 def test_unknown_ids_get_near_matches(client: TestClient, small_run: Run) -> None:
     user = small_run.data.users[5]
-    answer = client.get("/api/recommendations", params={"user": user + "x"})
+    answer = client.get("/v1/recommendations", params={"user": user + "x"})
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
     problem = schemas.Problem.model_validate(answer.json())
@@ -152,14 +152,14 @@ def test_unknown_ids_get_near_matches(client: TestClient, small_run: Run) -> Non
 @pytest.mark.parametrize(
     ("path", "field"),
     [
-        ("/api/recommendations?user=u&k=0", "k"),
-        ("/api/recommendations?user=u&k=100000", "k"),
-        ("/api/recommendations?user=u&k=NaN", "k"),
-        ("/api/recommendations?user=", "user"),
-        ("/api/recommendations", "user"),
-        ("/api/users?limit=1000", "limit"),
-        ("/api/users?offset=-1", "offset"),
-        (f"/api/users?q={'x' * 300}", "q"),
+        ("/v1/recommendations?user=u&k=0", "k"),
+        ("/v1/recommendations?user=u&k=100000", "k"),
+        ("/v1/recommendations?user=u&k=NaN", "k"),
+        ("/v1/recommendations?user=", "user"),
+        ("/v1/recommendations", "user"),
+        ("/v1/users?limit=1000", "limit"),
+        ("/v1/users?offset=-1", "offset"),
+        (f"/v1/users?q={'x' * 300}", "q"),
     ],
 )
 def test_bad_parameters_name_the_field(client: TestClient, path: str, field: str) -> None:
@@ -185,13 +185,13 @@ def test_bad_questions_name_the_field(
     client: TestClient, pair: Pair, change: dict[str, object], field: str
 ) -> None:
     question = {"user": pair[0], "item": pair[1], **change}
-    answer = client.post("/api/explanation", json=question)
+    answer = client.post("/v1/explanation", json=question)
     assert answer.status_code == 422
     assert any(e["field"].startswith(field) for e in answer.json()["errors"])
 
 
 def test_neither_item_nor_why_not_is_refused(client: TestClient, pair: Pair) -> None:
-    answer = client.post("/api/explanation", json={"user": pair[0]})
+    answer = client.post("/v1/explanation", json={"user": pair[0]})
     assert answer.status_code == 422
     assert "why_not" in answer.json()["detail"]
 
@@ -210,17 +210,17 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_harmless(client: TestClient, pair: Pair, text: str) -> None:
     for path, params in [
-        ("/api/users", {"q": text[:200]}),
-        ("/api/recommendations", {"user": text}),
-        ("/api/attributes", {"item": text}),
-        ("/api/values", {"relation": text}),
+        ("/v1/users", {"q": text[:200]}),
+        ("/v1/recommendations", {"user": text}),
+        ("/v1/attributes", {"item": text}),
+        ("/v1/values", {"relation": text}),
     ]:
         assert client.get(path, params=params).status_code in {200, 404, 422}
     for question in (
         {"user": text, "item": text},
         {"user": pair[0], "item": pair[1], "lock": [text]},
     ):
-        assert client.post("/api/explanation", json=question).status_code in {404, 422}
+        assert client.post("/v1/explanation", json=question).status_code in {404, 422}
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_hostile_text_is_harmless(client: TestClient, pair: Pair, text: str) -> 
 )
 def test_hostile_bodies_are_refused(client: TestClient, body: bytes) -> None:
     headers = {"Content-Type": "application/json"}
-    answer = client.post("/api/explanation", content=body, headers=headers)
+    answer = client.post("/v1/explanation", content=body, headers=headers)
     assert answer.status_code in {400, 404, 422}
     assert answer.headers["content-type"] == "application/problem+json"
 
@@ -254,5 +254,5 @@ def test_description_has_bounds_and_examples(client: TestClient) -> None:
 
 
 def test_scores_are_finite(client: TestClient, small_run: Run) -> None:
-    found = client.get("/api/recommendations", params={"user": small_run.data.users[0], "k": 200})
+    found = client.get("/v1/recommendations", params={"user": small_run.data.users[0], "k": 200})
     assert all(math.isfinite(r["score"]) for r in found.json()["results"])

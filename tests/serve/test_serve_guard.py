@@ -40,9 +40,7 @@ def test_token(service: Service, header: str | None, status: int) -> None:
         {} if header is None else {"Authorization": header.encode("latin-1").decode("latin-1")}
     )
     with app_client(service, token=TOKEN) as client:
-        answer = client.get(
-            "/api/run", headers={k: v.encode("latin-1") for k, v in headers.items()}
-        )
+        answer = client.get("/v1/run", headers={k: v.encode("latin-1") for k, v in headers.items()})
         assert answer.status_code == status
         if status == 401:
             assert answer.headers["www-authenticate"] == "Bearer"
@@ -53,13 +51,13 @@ def test_the_page_and_health_need_no_token_but_the_rest_does(service: Service) -
     with app_client(service, token=TOKEN) as client:
         for path in ("/", "/static/app.js", "/health", "/ready"):
             assert client.get(path).status_code == 200
-        for path in ("/metrics", "/openapi.json", "/api/users", "/nothing"):
+        for path in ("/metrics", "/openapi.json", "/v1/users", "/nothing"):
             assert client.get(path).status_code == 401
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "10.0.0.1"])
 def test_other_host_names_are_refused(client: TestClient, host: str) -> None:
-    assert client.get("/api/run", headers={"Host": host}).status_code == 421
+    assert client.get("/v1/run", headers={"Host": host}).status_code == 421
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost", "[::1]:8000", "127.0.0.2"])
@@ -69,16 +67,16 @@ def test_own_names_are_answered(client: TestClient, host: str) -> None:
 
 def test_large_bodies_are_refused(service: Service) -> None:
     with app_client(service) as client:
-        assert client.post("/api/what-if", content=b"x" * 1001).status_code == 413
+        assert client.post("/v1/what-if", content=b"x" * 1001).status_code == 413
 
         def parts() -> object:  # without a length, as chunks
             yield from (b"y" * 400 for _ in range(4))
 
-        assert client.post("/api/what-if", content=parts()).status_code == 413  # type: ignore[arg-type]
+        assert client.post("/v1/what-if", content=parts()).status_code == 413  # type: ignore[arg-type]
 
 
 def test_security_headers_on_everything(client: TestClient) -> None:
-    for path in ("/", "/static/app.js", "/api/run", "/nothing", "/api/users?limit=0"):
+    for path in ("/", "/static/app.js", "/v1/run", "/nothing", "/v1/users?limit=0"):
         headers = client.get(path).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
@@ -91,12 +89,12 @@ def test_security_headers_on_everything(client: TestClient) -> None:
 def test_cors_only_when_given(service: Service) -> None:
     origin = "https://shop.example"
     with app_client(service, origins=(origin,)) as client:
-        answer = client.get("/api/run", headers={"Origin": origin})
+        answer = client.get("/v1/run", headers={"Origin": origin})
         assert answer.headers["access-control-allow-origin"] == origin
-        other = client.get("/api/run", headers={"Origin": "https://other.example"})
+        other = client.get("/v1/run", headers={"Origin": "https://other.example"})
         assert "access-control-allow-origin" not in other.headers
         asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
-        assert client.options("/api/explanation", headers=asked).status_code == 200
+        assert client.options("/v1/explanation", headers=asked).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -126,22 +124,22 @@ def test_the_page_asks_nobody_else() -> None:
 def test_metrics_count_by_route(service: Service) -> None:
     with app_client(service) as client:
         for _ in range(3):
-            client.get("/api/users?limit=1")
-        client.get("/api/users?limit=0")
+            client.get("/v1/users?limit=1")
+        client.get("/v1/users?limit=0")
         client.get("/whatever/1")
         client.get("/whatever/2")
         text = client.get("/metrics").text
-    assert 'cerec_requests_total{method="GET",route="/api/users",status="200"} 3' in text
-    assert 'cerec_requests_total{method="GET",route="/api/users",status="422"} 1' in text
+    assert 'cerec_requests_total{method="GET",route="/v1/users",status="200"} 3' in text
+    assert 'cerec_requests_total{method="GET",route="/v1/users",status="422"} 1' in text
     assert 'cerec_requests_total{method="GET",route="other",status="404"} 2' in text
-    assert 'cerec_request_seconds_bucket{route="/api/users",le="+Inf"} 4' in text
+    assert 'cerec_request_seconds_bucket{route="/v1/users",le="+Inf"} 4' in text
     assert "cerec_questions_inside 0" in text
 
 
 def test_access_log_leaves_people_out(service: Service, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "cerec.access"), app_client(service) as client:
-        client.get("/api/recommendations?user=secret-person")
-    assert "GET /api/recommendations 404" in caplog.text
+        client.get("/v1/recommendations?user=secret-person")
+    assert "GET /v1/recommendations 404" in caplog.text
     assert "secret-person" not in caplog.text
 
 
@@ -151,7 +149,7 @@ def test_a_bug_is_a_problem_without_a_trace(
     monkeypatch.setattr(service, "facts", lambda: 1 // 0)
     app = create_app(service)
     with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
-        answer = client.get("/api/run")
+        answer = client.get("/v1/run")
     assert answer.status_code == 500
     assert answer.headers["content-type"] == "application/problem+json"
     assert "ZeroDivision" not in answer.text

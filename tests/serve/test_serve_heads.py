@@ -63,7 +63,7 @@ STARTS = {
     "value": b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Long: ",
     "name": b"GET /health HTTP/1.1\r\nHost: localhost\r\nX",
     "path": b"GET /",
-    "trailer": b"POST /api/what-if HTTP/1.1\r\nHost: localhost\r\n"
+    "trailer": b"POST /v1/what-if HTTP/1.1\r\nHost: localhost\r\n"
     b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Long: ",
 }
 
@@ -126,7 +126,7 @@ def test_a_refusal_says_why(service: Service) -> None:
 
 def test_long_bodies_and_many_requests_of_one_connection_are_no_heads(url: str) -> None:
     body = json.dumps({"user": "u", "item": "i", "attributes": [], "note": "x" * 200_000}).encode()
-    request = b"POST /api/what-if HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    request = b"POST /v1/what-if HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with connect(url) as client:
         for _ in range(3):
             client.sendall(request + b"Content-Length: %d\r\n\r\n" % len(body) + body)

@@ -61,12 +61,12 @@ class Slow(Service):
 def test_threads_get_what_one_thread_gets(service: Service, small_run: Run) -> None:
     questions: list[tuple[str, object]] = []
     for user in small_run.data.users[:12]:
-        questions.append((f"/api/recommendations?user={user}&k=10", None))
+        questions.append((f"/v1/recommendations?user={user}&k=10", None))
         item = small_run.recommend(user, 10)[3].item
-        questions.append(("/api/explanation", {"user": user, "item": item, "k": 10}))
+        questions.append(("/v1/explanation", {"user": user, "item": item, "k": 10}))
         attributes = small_run.attributes(item)[1:]
         questions.append(
-            ("/api/what-if", {"user": user, "item": item, "k": 10, "attributes": attributes})
+            ("/v1/what-if", {"user": user, "item": item, "k": 10, "attributes": attributes})
         )
     with listening(service) as (url, _):
         alone = [ask(url, path, body) for path, body in questions]
@@ -82,18 +82,18 @@ def test_a_full_queue_is_refused_and_nothing_is_lost(small_run: Run) -> None:
         listening(slow, limits=Limits(workers=1, waiting=1)) as (url, _),
         ThreadPoolExecutor(2) as pool,
     ):
-        first = pool.submit(ask, url, "/api/run")
+        first = pool.submit(ask, url, "/v1/run")
         slow.begun.acquire(timeout=30)
-        second = pool.submit(ask, url, "/api/run")
+        second = pool.submit(ask, url, "/v1/run")
         wait_inside(url, 2)
-        status, body = ask(url, "/api/users")
+        status, body = ask(url, "/v1/users")
         assert status == 429
         assert json.loads(body)["title"] == "Too many requests"
         assert ask(url, "/ready")[0] == 503
         assert ask(url, "/health")[0] == 200
         slow.go_on.set()
         assert first.result(30)[0] == second.result(30)[0] == 200
-        assert ask(url, "/api/users")[0] == 200
+        assert ask(url, "/v1/users")[0] == 200
         wait_inside(url, 0)
 
 
@@ -103,18 +103,18 @@ def test_a_killed_client_leaves_nothing_behind(small_run: Run) -> None:
         to = urlsplit(url)
         for n in range(3):
             with socket.create_connection((str(to.hostname), int(to.port or 0))) as client:
-                client.sendall(b"GET /api/run HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                client.sendall(b"GET /v1/run HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 wait_inside(url, n + 1)
         slow.go_on.set()
-        assert ask(url, "/api/users")[0] == 200  # waits behind what the dead clients asked
-        assert ask(url, "/api/run")[0] == 200
+        assert ask(url, "/v1/users")[0] == 200  # waits behind what the dead clients asked
+        assert ask(url, "/v1/run")[0] == 200
         wait_inside(url, 0)
 
 
 def test_a_slow_answer_ends_in_503(small_run: Run) -> None:
     slow = Slow(small_run)
     with listening(slow, limits=Limits(workers=2, seconds=0.05)) as (url, _):
-        assert ask(url, "/api/run")[0] == 503
+        assert ask(url, "/v1/run")[0] == 503
         slow.go_on.set()
 
 
@@ -146,7 +146,7 @@ def test_sigterm_finishes_what_has_begun(small_run: Run, tmp_path: Path) -> None
                 return "refused"  # the listener is closed: nothing was accepted, nothing lost
             body = {"user": user, "item": item, "k": 5}
             try:
-                answered.append(ask(url, "/api/explanation", body, connection)[0])
+                answered.append(ask(url, "/v1/explanation", body, connection)[0])
             except (http.client.RemoteDisconnected, ConnectionError):
                 return "never begun"  # in the backlog when the listener closed
             begun.release()

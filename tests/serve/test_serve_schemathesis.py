@@ -54,7 +54,7 @@ def test_no_request_from_the_description_breaks_it(small_run: Run) -> None:
                     for name, value in known.items():
                         if isinstance(part.get(name), str) and len(part[name]) % 2:
                             part[name] = value
-            if case.operation.path == "/api/explanation" and isinstance(case.body, dict):
+            if case.operation.path == "/v1/explanation" and isinstance(case.body, dict):
                 asked.append(case)
                 if len(asked) % 4 == 0:  # a plain question, so that answers are checked too
                     case.body = dict(known)
@@ -63,5 +63,5 @@ def test_no_request_from_the_description_breaks_it(small_run: Run) -> None:
 
         ask()
     assert len(seen) >= 12
-    for path in ("/api/recommendations", "/api/explanation", "/api/attributes"):
+    for path in ("/v1/recommendations", "/v1/explanation", "/v1/attributes"):
         assert 200 in seen[path], (path, seen)

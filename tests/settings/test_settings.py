@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, get_origin, get_type_hints
 
@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cerec.errors import ConfigError
-from cerec.settings.parsing import parse
+from cerec.settings.base import Widths, parse, settings
 from cerec.settings.recommender import RecommenderConfig
 from cerec.settings.run import (
     RunConfig,
     apply_sets,
     parse_merged,
-    read_settings,
+    read_tables,
     read_toml,
     to_table,
     to_toml,
@@ -25,17 +25,17 @@ from cerec.settings.run import (
 from cerec.settings.train import SignalConfig, TrainConfig
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("sampler")
 class Inner:
     hops: int = 2
     rate: float = 0.1
     kind: Literal["sage", "gcn"] = "sage"
-    sizes: tuple[int, ...] = (32, 64)
+    sizes: Widths = (32, 64)
     name: str | None = None
     on: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("")
 class Outer:
     sampler: Inner = field(default_factory=Inner)
 
@@ -51,9 +51,9 @@ def test_settings_made_by_hand_are_held_to_what_a_file_may_say() -> None:
             TrainConfig(**{field_: value})  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"recommender\.l2 must be a finite number, got inf"):
         RecommenderConfig(l2=float("inf"))
-    with pytest.raises(ConfigError, match=r"recommender\.l2 must be a finite number, got 1000"):
+    with pytest.raises(ConfigError, match=r"recommender\.l2 must be a number, got 1000"):
         RecommenderConfig(l2=10**400)
-    with pytest.raises(ConfigError, match=r"recommender\.l2 must be a finite number, got 1000"):
+    with pytest.raises(ConfigError, match=r"recommender\.l2 must be a number, got 1000"):
         parse(RunConfig, {"recommender": {"l2": 10**400}})
     with pytest.raises(ConfigError, match=r"train must be of TrainConfig, got {'epochs': 3}"):
         RunConfig(train={"epochs": 3})  # type: ignore[arg-type]
@@ -82,16 +82,16 @@ def test_unknown_key_names_the_near_match() -> None:
 def test_a_mistake_in_a_file_is_told_with_its_line(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "run.toml").write_text(text)
     with pytest.raises(ConfigError, match=rf"run\.toml, {message}"):
-        read_settings(tmp_path / "run.toml")
+        RunConfig.of(file=tmp_path / "run.toml")
 
 
 def test_the_mark_some_editors_begin_a_file_with_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     path.write_text("[train]\nepochs = 5\n", encoding="utf-8-sig")
-    assert read_settings(path) == {"train": {"epochs": 5}}
+    assert read_tables(path) == {"train": {"epochs": 5}}
     path.write_text("[trian]\n", encoding="utf-8-sig")
     with pytest.raises(ConfigError, match=r"run\.toml, line 1: unknown key 'trian'"):
-        read_settings(path)
+        RunConfig.of(file=path)
 
 
 def test_rules_across_settings_are_checked_once_merged(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_rules_across_settings_are_checked_once_merged(tmp_path: Path) -> None:
     path.write_text("[train]\nwarmup = 1\nepochs = 0\n[split]\ntrain = 0.8\n")
 
     def merged(*sets: str) -> RunConfig:
-        return parse_merged(apply_sets(read_settings(path), sets), path, sets)
+        return parse_merged(apply_sets(read_tables(path), sets), path, sets)
 
     with pytest.raises(ConfigError, match=r"run\.toml, line 3: train.epochs must be at least 1"):
         merged("split.test=0.0")
@@ -192,7 +192,7 @@ def test_settings_from_python_as_on_the_command_line(tmp_path: Path) -> None:
         RunConfig.of(file=str(file))
     with pytest.raises(ConfigError, match="did you mean paper"):
         RunConfig.of(preset="papr")
-    with pytest.raises(ConfigError, match="train must be a table of settings, got 5"):
+    with pytest.raises(ConfigError, match=r"\[train\] must be a table, got 5"):
         RunConfig.of({"train": 5})  # type: ignore[dict-item]
     with pytest.raises(ConfigError, match="did you mean 'epochs'"):
         RunConfig.of({"train": {"epoch": 5}})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated
 
@@ -21,8 +21,8 @@ from cerec.data.split import with_parts
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.data.writers.write import write
 from cerec.errors import DataError
+from cerec.settings.base import parse, settings
 from cerec.settings.data import FilterConfig, SplitConfig
-from cerec.settings.parsing import parse
 from cerec.settings.run import apply_sets
 
 app = typer.Typer(
@@ -46,7 +46,7 @@ OutFormat = Annotated[str, typer.Option("--to", help="kgat, recbole, tables (CSV
 Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("")
 class Preparation:
     """What `--set` may set here."""
 

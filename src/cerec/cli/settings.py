@@ -11,8 +11,8 @@ import typer
 
 from cerec.cli.console import out
 from cerec.errors import ConfigError, near_matches
+from cerec.settings.base import parse
 from cerec.settings.models import find, installed
-from cerec.settings.parsing import parse
 from cerec.settings.run import LINEAR, PRESETS, RunConfig, literal, preset_tables, to_table
 
 

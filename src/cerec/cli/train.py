@@ -16,8 +16,8 @@ from cerec.cli.arguments import named
 from cerec.cli.console import err, out, progress, remark
 from cerec.errors import ConfigError, near_matches
 from cerec.runs.run import Run
+from cerec.settings.base import parse
 from cerec.settings.models import installed
-from cerec.settings.parsing import parse
 from cerec.settings.recommender import MODELS
 from cerec.settings.run import (
     COTRAINED,
@@ -29,7 +29,7 @@ from cerec.settings.run import (
     merged,
     parse_merged,
     preset_tables,
-    read_settings,
+    read_tables,
     to_table,
 )
 from cerec.settings.train import TrainConfig
@@ -44,7 +44,7 @@ def read_config(
 ) -> RunConfig:
     """`below`, on top of it a preset (`start`), a file, `model` and `--set`, in this order."""
     named_start = preset_tables(start) if start is not None else {}
-    given = read_settings(path) if path else {}
+    given = read_tables(path) if path else {}
     table = merged(to_table(below) if below else {}, named_start, given)
     if model is not None and model not in MODELS:
         others = (*OURS, *installed())

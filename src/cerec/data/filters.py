@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from cerec.data import removing
 from cerec.data.dataset import Dataset
 from cerec.data.removing import EXAMPLES, Removed
-from cerec.settings.data import FilterConfig
+
+if TYPE_CHECKING:
+    from cerec.settings.data import FilterConfig
 
 
 def apply(data: Dataset, config: FilterConfig | None = None) -> tuple[Dataset, tuple[Removed, ...]]:
@@ -17,7 +20,10 @@ def apply(data: Dataset, config: FilterConfig | None = None) -> tuple[Dataset, t
     k-core, rare entities and relations, and items without attributes depend on each other and
     are repeated until nothing changes: the result meets all the thresholds at once.
     """
-    config = config or FilterConfig()
+    if config is None:
+        from cerec.settings.data import FilterConfig
+
+        config = FilterConfig()
     removed: list[Removed] = []
     for step in _once(config):
         data, gone = step(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,9 @@ from cerec.data.dataset import TEST, TRAIN, VALID, Dataset, Interactions
 from cerec.data.ragged import Ragged
 from cerec.errors import DataError, one_of
 from cerec.rng import generator
-from cerec.settings.data import Method, SplitConfig
+
+if TYPE_CHECKING:
+    from cerec.settings.data import Method, SplitConfig
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +41,10 @@ def split(data: Dataset, config: SplitConfig | None = None, *, seed: int) -> Spl
     the order of rows. A pair that stands several times counts once, at its earliest time. A pair
     that stands in several given parts stays in the first of train, validation, test.
     """
-    config = config or SplitConfig()
+    if config is None:
+        from cerec.settings.data import SplitConfig
+
+        config = SplitConfig()
     method = config.method
     table = data.interactions
     if method == "auto":

@@ -111,7 +111,7 @@ class Explanation:
     cutoff: float | None
     certificate: Certificate | None
     text: str
-    seconds: float
+    seconds: float = 0.0
     question: Asked = "why"
     by: By = "attributes"
     """What the answer changes: attributes of the item, toward the agent's item or freely, or the

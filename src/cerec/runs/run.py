@@ -40,11 +40,10 @@ from cerec.runs.folder import (
 from cerec.runs.kept import Kept, kept_from
 from cerec.runs.lock import held
 from cerec.runs.new_item import NewItem
-from cerec.settings.parsing import parse
-from cerec.settings.run import RunConfig, read_toml, to_toml
 
 if TYPE_CHECKING:
     from cerec.explain.explainer import Explainer
+    from cerec.settings.run import RunConfig
 
 
 Rows = NDArray[np.integer[Any]]
@@ -74,7 +73,7 @@ class Run(Asking):
         kept: Kept,
         *,
         known: Ragged | None = None,
-        config: RunConfig | None = None,
+        config: RunConfig | Callable[[], RunConfig] | None = None,
         seed: int = 0,
         vectors: NDArray[np.float32] | None = None,
         metrics: Mapping[str, Any] | None = None,
@@ -85,7 +84,7 @@ class Run(Asking):
         self.data, self.split, self.kept = data, split, kept
         self.known = split.train if known is None else known
         """User -> items that are never listed."""
-        self.config = config or RunConfig()
+        self._config = config
         self.seed = seed
         self.vectors = vectors
         """Node vectors of the trained agent; None when there is none."""
@@ -98,6 +97,14 @@ class Run(Asking):
         test = self.metrics.get("test", {})
         figures = [f"{k} {v:.4f}" for k, v in test.items() if isinstance(v, float)][:2]
         return f"Run({', '.join([repr(self.data), f'seed {self.seed}', *figures])})"
+
+    @cached_property
+    def config(self) -> RunConfig:
+        """The settings it was made with."""
+        from cerec.settings.run import RunConfig
+
+        made = self._config
+        return made if isinstance(made, RunConfig) else RunConfig() if made is None else made()
 
     @cached_property
     def facts(self) -> Facts:
@@ -118,10 +125,11 @@ class Run(Asking):
     def explainer(self) -> Explainer:
         """Answers why, why not and what if."""
         from cerec.explain.explainer import Explainer
-        from cerec.walk.proposals import BeamProposer
 
         proposer = None
         if self.vectors is not None:
+            from cerec.walk.proposals import BeamProposer
+
             c = self.config
             proposer = BeamProposer(self.vectors, self.ckg, c.agent, c.encoder)
         return Explainer(self.data, self.subject, proposer, rescore=self._rescore)
@@ -225,6 +233,8 @@ class Run(Asking):
     def write(self, folder: Path) -> None:
         """Write the files of the run into an existing folder, `run.json` last."""
         write_dataset(self.data, folder)
+        from cerec.settings.run import to_toml
+
         with replacing(folder / "config.toml") as target:
             target.write_text(to_toml(self.config), encoding="utf-8")
         write_arrays(folder / "split.safetensors", split_arrays(self.split))
@@ -263,13 +273,20 @@ def open_run(folder: str | Path) -> Run:
         read_split(path / "split.safetensors", *shape),
         kept_from(**facts["recommender"], arrays=arrays, path=weights, shape=shape),
         known=read_part(weights, arrays, "known", *shape),
-        config=parse(RunConfig, read_toml(path / "config.toml")),
+        config=lambda: _config(path / "config.toml"),
         seed=facts["seed"],
         vectors=arrays.get("agent.vectors"),
         metrics=facts["metrics"],
         history=read_history(path / "history.csv"),
         meta=facts["meta"],
     )
+
+
+def _config(path: Path) -> RunConfig:
+    from cerec.settings.base import parse
+    from cerec.settings.run import RunConfig, read_toml
+
+    return parse(RunConfig, read_toml(path))
 
 
 def open_explainer(folder: Path) -> Explainer:

@@ -5,12 +5,14 @@ slashes and dots included, which a path cannot carry safely.
 # Annotations hold the limits of this very app, so they must be evaluated as written:
 # no `from __future__ import annotations` in this file.
 from collections.abc import Callable
+from functools import cache
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 from starlette.responses import Response
 
+from cerec.explain.explanation import Explanation, WhatIf
 from cerec.serve import questions, schemas
 from cerec.serve.limits import Gate, Limits
 from cerec.serve.problems import MEDIA_TYPE, encode
@@ -36,8 +38,8 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 
 def build_router(service: Service, limits: Limits, gate: Gate) -> APIRouter:
-    """Routes under `/api` that ask `service` through `gate`."""
-    router = APIRouter(prefix="/api", responses=PROBLEMS)
+    """Routes under `/v1` that ask `service` through `gate`."""
+    router = APIRouter(prefix="/v1", responses=PROBLEMS)
     _add_finding(router, service, limits, gate)
     _add_lists(router, service, limits, gate)
     _add_explaining(router, service, limits, gate)
@@ -45,10 +47,21 @@ def build_router(service: Service, limits: Limits, gate: Gate) -> APIRouter:
     return router
 
 
-async def _answer(gate: Gate, question: Callable[[], Any]) -> Response:
-    # encoded on the worker's thread, and past FastAPI's own serialiser, which is slow
-    body = await gate.run(lambda: encode(question()))
+async def _answer(gate: Gate, kind: Any, question: Callable[[], Any]) -> Response:
+    # checked and encoded on the worker's thread
+    body = await gate.run(lambda: _encoded(kind, question()))
     return Response(body, media_type="application/json")
+
+
+@cache
+def _checker(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _encoded(kind: Any, answer: Any) -> bytes:
+    """An answer as JSON; one that is not of its kind is a bug, and is not sent."""
+    _checker(kind).validate_python(answer)
+    return encode(answer)
 
 
 UserId = Annotated[str, Query(min_length=1, max_length=512, description="Id of a user")]
@@ -62,11 +75,11 @@ def _add_finding(router: APIRouter, service: Service, limits: Limits, gate: Gate
 
     @router.get("/users", response_model=schemas.Users, summary="Find users by id or name")
     async def users(q: Text = "", limit: limit_type = 20, offset: Offset = 0) -> Response:
-        return await _answer(gate, lambda: service.users(q, limit, offset))
+        return await _answer(gate, schemas.Users, lambda: service.users(q, limit, offset))
 
     @router.get("/items", response_model=schemas.Items, summary="Find items by id or name")
     async def items(q: Text = "", limit: limit_type = 20, offset: Offset = 0) -> Response:
-        return await _answer(gate, lambda: service.items(q, limit, offset))
+        return await _answer(gate, schemas.Items, lambda: service.items(q, limit, offset))
 
     @router.get("/values", response_model=schemas.Values, summary="Attributes of a relation")
     async def values(
@@ -75,11 +88,13 @@ def _add_finding(router: APIRouter, service: Service, limits: Limits, gate: Gate
         limit: limit_type = 20,
         offset: Offset = 0,
     ) -> Response:
-        return await _answer(gate, lambda: service.values(relation, q, limit, offset))
+        return await _answer(
+            gate, schemas.Values, lambda: service.values(relation, q, limit, offset)
+        )
 
     @router.get("/history", response_model=schemas.History, summary="What a user took")
     async def history(user: UserId, limit: limit_type = 50, offset: Offset = 0) -> Response:
-        return await _answer(gate, lambda: service.history(user, limit, offset))
+        return await _answer(gate, schemas.History, lambda: service.history(user, limit, offset))
 
 
 def _add_lists(router: APIRouter, service: Service, limits: Limits, gate: Gate) -> None:
@@ -87,7 +102,9 @@ def _add_lists(router: APIRouter, service: Service, limits: Limits, gate: Gate) 
 
     @router.get("/recommendations", response_model=schemas.Recommendations, summary="A user's list")
     async def recommendations(user: UserId, k: length = 20) -> Response:
-        return await _answer(gate, lambda: service.recommendations(user, k))
+        return await _answer(
+            gate, schemas.Recommendations, lambda: service.recommendations(user, k)
+        )
 
     @router.get("/attributes", response_model=schemas.Attributes, summary="What an item has")
     async def attributes(
@@ -97,15 +114,13 @@ def _add_lists(router: APIRouter, service: Service, limits: Limits, gate: Gate) 
             Query(min_length=1, max_length=512, description="Adds `pull` for this user"),
         ] = None,
     ) -> Response:
-        return await _answer(gate, lambda: service.attributes(item, user))
+        return await _answer(gate, schemas.Attributes, lambda: service.attributes(item, user))
 
 
 def _add_explaining(router: APIRouter, service: Service, limits: Limits, gate: Gate) -> None:
     explain = _question_type(limits)
 
-    @router.post(
-        "/explanation", response_model=schemas.Explanation, summary="Why this item, or why not"
-    )
+    @router.post("/explanation", response_model=Explanation, summary="Why this item, or why not")
     async def explanation(question: Annotated[explain, Body()]) -> Response:  # type: ignore[valid-type]
         options = question.model_dump()  # type: ignore[attr-defined]
         body, seconds = await gate.run(lambda: _timed(service, options))
@@ -114,28 +129,26 @@ def _add_explaining(router: APIRouter, service: Service, limits: Limits, gate: G
 
     imagine = _what_if_type(limits)
 
-    @router.post(
-        "/what-if", response_model=schemas.WhatIf, summary="The list had an item other attributes"
-    )
+    @router.post("/what-if", response_model=WhatIf, summary="The list had an item other attributes")
     async def what_if(question: Annotated[imagine, Body()]) -> Response:  # type: ignore[valid-type]
         asked = question.model_dump()  # type: ignore[attr-defined]
-        return await _answer(gate, lambda: service.what_if(**asked))
+        return await _answer(gate, WhatIf, lambda: service.what_if(**asked))
 
 
 def _timed(service: Service, options: dict[str, Any]) -> tuple[bytes, float]:
     found, seconds = service.explanation(**options)
-    return encode(found), seconds
+    return _encoded(Explanation, found), seconds
 
 
 def _add_run(router: APIRouter, service: Service, gate: Gate) -> None:
     @router.get("/run", response_model=schemas.RunFacts, summary="Data, model and metrics")
     async def run() -> Response:
-        return await _answer(gate, service.facts)
+        return await _answer(gate, schemas.RunFacts, service.facts)
 
     @router.get("/overview", response_model=schemas.Overview, summary="Training and explanations")
     async def overview() -> Response:
         found = await gate.wait(service.overview())
-        return Response(encode(found), media_type="application/json")
+        return Response(_encoded(schemas.Overview, found), media_type="application/json")
 
 
 def _question_type(limits: Limits) -> type[questions.ExplainQuestion]:

@@ -30,7 +30,8 @@ def create_app(
 ) -> FastAPI:
     """The application around one run. Needs the extra `serve`."""
     limits, access = limits or Limits(), access or Access()
-    gate, metrics = Gate(limits), Metrics()
+    gate = Gate(limits)
+    metrics = Metrics(gate)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -107,12 +108,7 @@ def _add_watching(app: FastAPI, gate: Gate, metrics: Metrics) -> None:
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
     )
     async def numbers() -> Response:
-        gauges = {
-            "questions_inside": float(gate.inside),
-            "questions_places": float(gate.places),
-            "questions_refused": float(gate.refused),
-        }
-        return Response(metrics.render(gauges), headers={"Content-Type": CONTENT_TYPE})
+        return Response(metrics.render(), headers={"Content-Type": CONTENT_TYPE})
 
 
 def _described(app: FastAPI) -> dict[str, Any]:

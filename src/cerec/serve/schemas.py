@@ -1,34 +1,39 @@
-"""What goes in and what comes out, for the OpenAPI description and for checking input."""
+"""What the service answers: every answer is checked against its model before it is sent.
+
+Explanations and lines of lists are described by the frozen values of the library itself.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from cerec.explain.explanation import Named
+from cerec.runs.run import Recommendation
 
-class Named(BaseModel):
-    """An id and its name for people; the name is the id where there is no other."""
+
+class UserFound(BaseModel):
+    """A user; `history` counts what the recommender knows the user took."""
 
     id: str
     name: str
-
-
-class UserFound(Named):
-    """A user; `history` counts what the recommender knows the user took."""
-
     history: int
 
 
-class ItemFound(Named):
+class ItemFound(BaseModel):
     """An item; `users` counts who took it."""
 
+    id: str
+    name: str
     users: int
 
 
-class ValueFound(Named):
+class ValueFound(BaseModel):
     """An attribute; `items` counts who has it by this relation."""
 
+    id: str
+    name: str
     items: int
 
 
@@ -59,15 +64,6 @@ class History(BaseModel):
     user: Named
     total: int
     results: list[Named]
-
-
-class Recommendation(BaseModel):
-    """One entry of a list."""
-
-    item: str
-    name: str
-    score: float
-    rank: int
 
 
 class Recommendations(BaseModel):
@@ -105,89 +101,6 @@ class Attributes(BaseModel):
     item: Named
     total: int
     results: list[Attribute]
-
-
-class Change(BaseModel):
-    """One value of one relation replaced, added (`before` null) or removed (`after` null)."""
-
-    relation: str
-    before: str | None
-    after: str | None
-    relation_name: str
-    before_name: str | None
-    after_name: str | None
-    model_config = ConfigDict(extra="allow")
-
-
-class Step(BaseModel):
-    """`item` has `attribute` by `relation`; `to_item` has it by `to_relation`."""
-
-    item: Named
-    relation: Named
-    attribute: Named
-    to_relation: Named
-    to_item: Named
-
-
-class Reason(BaseModel):
-    """One part of a score; the parts add up to the lead over the average unseen item."""
-
-    model_config = ConfigDict(extra="allow")
-
-
-class Explanation(BaseModel):
-    """The smallest change found, and how it was checked. How long it took is in `Server-Timing`."""
-
-    user: str
-    item: str
-    k: int
-    question: Literal["why", "why_not"]
-    status: Literal[
-        "verified",
-        "canonical",
-        "fitted",
-        "not_found",
-        "no_attributes",
-        "not_recommended",
-        "timed_out",
-    ]
-    by: Literal["attributes", "history", "agent"]
-    counterfactual_item: str | None
-    replacement: str | None
-    changes: list[Change]
-    path: list[Step]
-    rank_before: int | None
-    rank_after: int | None
-    score_before: float | None
-    score_after: float | None
-    cutoff: float | None
-    certificate: Literal["minimum", "toward", "irreducible"] | None
-    text: str
-    names: list[Named]
-    history: list[Named]
-    reasons: list[Reason]
-    margin: float | None
-    holds: float | None
-    notes: list[str]
-    alternatives: list[Explanation]
-    by_relation: list[Explanation]
-    beside: Explanation | None
-    model_config = ConfigDict(extra="allow")
-
-
-class WhatIf(BaseModel):
-    """What would become of the item and of the list."""
-
-    user: str
-    item: str
-    k: int
-    attributes: list[tuple[str, str]]
-    score_before: float
-    score: float
-    rank_before: int | None
-    rank_after: int | None
-    list: list[Recommendation]
-    model_config = ConfigDict(extra="allow")
 
 
 class RunFacts(BaseModel):

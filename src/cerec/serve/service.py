@@ -188,8 +188,15 @@ class Service:
 def timeless(explanation: Explanation) -> Page:
     """An explanation as a plain value, without `seconds`."""
     plain = explanation.to_dict()
-    for one in (plain, *plain["alternatives"]):
-        one.pop("seconds")
+    todo = [plain]
+    while todo:
+        one = todo.pop()
+        del one["seconds"]
+        todo += [
+            *one["alternatives"],
+            *one["by_relation"],
+            *([one["beside"]] if one["beside"] else []),
+        ]
     return plain
 
 

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from cerec.errors import ConfigError, check_fields
+from annotated_types import Interval, Le
+
+from cerec.errors import ConfigError
+from cerec.settings.base import Count, NotNegative, Widths, settings
 
 WIDEST = 100_000  # far more than a vector can use, and memory cannot hold
-_LEAST = {
-    "list_length": 1,
-    "draws": 1,
-    "updates": 1,
-    "pairs": 1,
-    "neighbours": 1,
-    "entropy": 0.0,
-    "learning_rate": 0.0,
-}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("agent")
 class AgentConfig:
     """The walking agent, its reward and how it learns."""
 
-    depth: int = 1
+    depth: Annotated[int, Interval(ge=1, le=5)] = 1
     """Steps T of a walk, 1 to 5; the last item is the counterfactual item."""
-    gamma: float = 0.9
+    gamma: Annotated[float, Interval(ge=0, le=1)] = 0.9
     """Discount of later rewards."""
-    list_length: int = 20
+    list_length: Count = 20
     """Items K in a user's list Q_u, which the walk keeps off."""
     reward: Literal["all", "rationality", "similarity"] = "all"
     """`rationality`: 1 for an item scored no higher than the last of the list. `similarity`: the
@@ -38,17 +31,17 @@ class AgentConfig:
     baseline: Literal["others", "mean", "value"] = "others"
     """What is subtracted from a return: the mean of the other walks from the same start, a running
     mean per step, or a value fitted to the vectors of user and item."""
-    draws: int = 4
+    draws: Count = 4
     """Walks per start and update; `others` needs at least 2."""
-    entropy: float = 0.05
+    entropy: NotNegative = 0.05
     """Reward for staying undecided, per unit of entropy; keeps the walk exploring."""
-    learning_rate: float = 0.01
+    learning_rate: NotNegative = 0.01
     """Step of Adam."""
-    updates: int = 8
+    updates: Count = 8
     """Policy updates per epoch; the graph is encoded once for each."""
-    pairs: int = 1024
+    pairs: Count = 1024
     """Starts per update, drawn from all there are."""
-    neighbours: int = 16_000_000
+    neighbours: Count = 16_000_000
     """Neighbours to be looked at in one update, at about the most: where attributes stand on many
     items, fewer walks start, so that an epoch stays short."""
     starts: Literal["positives", "lists", "both"] = "both"
@@ -60,35 +53,25 @@ class AgentConfig:
     """`uniform` takes any item of the attribute with equal chances (an ablation)."""
 
     def __post_init__(self) -> None:
-        check_fields(self, "agent")
-        for name, least in _LEAST.items():
-            if getattr(self, name) < least:
-                raise ConfigError(
-                    f"agent.{name} must be at least {least}, got {getattr(self, name)}"
-                )
-        if not 1 <= self.depth <= 5:
-            raise ConfigError(f"agent.depth must be between 1 and 5, got {self.depth}")
-        if not 0.0 <= self.gamma <= 1.0:
-            raise ConfigError(f"agent.gamma must be between 0 and 1, got {self.gamma}")
         if self.baseline == "others" and self.draws < 2:
             raise ConfigError(
                 f"agent.baseline = 'others' needs agent.draws of at least 2, got {self.draws}"
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("encoder")
 class EncoderConfig:
     """The graph encoder whose vectors steer the walk."""
 
     kind: Literal["sage", "gcn", "lightgcn", "gat"] = "sage"
     """`sage` is the paper's; `lightgcn` has no weights, its layers are all `size` wide."""
-    size: int = 64
+    size: Annotated[Count, Le(WIDEST)] = 64
     """Width of the node table."""
-    layers: tuple[int, ...] = (32, 64)
+    layers: Widths = (32, 64)
     """Output width of each graph layer."""
     combine: Literal["concat", "sum"] = "concat"
     """How layer outputs become one vector; `sum` needs layers of equal width."""
-    slope: float = 0.2
+    slope: Annotated[float, Interval(ge=0, lt=1)] = 0.2
     """Slope of LeakyReLU below zero, in the encoder and in the attention."""
     start: Literal["factors", "links", "random"] = "factors"
     """Where the table starts: the recommender's factors, link prediction on the graph, or noise.
@@ -99,26 +82,15 @@ class EncoderConfig:
     cosines tell items apart."""
 
     def __post_init__(self) -> None:
-        check_fields(self, "encoder")
-        object.__setattr__(self, "layers", tuple(self.layers))
-        if self.size < 1:
-            raise ConfigError(f"encoder.size must be at least 1, got {self.size}")
-        if not self.layers or min(self.layers) < 1:
-            raise ConfigError(
-                f"encoder.layers must be widths of at least 1, one or more, got {self.layers}"
-            )
-        if max(self.size, *self.layers) > WIDEST:
-            raise ConfigError(
-                f"encoder.size and encoder.layers must be at most {WIDEST:,}, "
-                f"got {self.size}, {self.layers}"
-            )
+        if not self.layers:
+            raise ConfigError("encoder.layers must be one or more widths, got ()")
+        if max(self.layers) > WIDEST:
+            raise ConfigError(f"encoder.layers must be at most {WIDEST:,}, got {self.layers}")
         if self.combine == "sum" and self.kind != "lightgcn" and len(set(self.layers)) > 1:
             raise ConfigError(
                 f"encoder.combine = 'sum' needs layers of equal width, got {self.layers}: "
                 "use 'concat'"
             )
-        if not 0.0 <= self.slope < 1.0:
-            raise ConfigError(f"encoder.slope must be in [0, 1), got {self.slope}")
 
     @property
     def width(self) -> int:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from cerec.errors import ConfigError, check_fields
+from annotated_types import Interval
+from pydantic import Strict
+
+from cerec.errors import ConfigError
+from cerec.settings.base import Natural, settings
 
 Method = Literal["auto", "ratio", "leave_one_out", "time", "given"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("filters")
 class FilterConfig:
     """What to leave out. The defaults remove repetition only: no pair and no fact is lost."""
 
@@ -20,25 +23,20 @@ class FilterConfig:
     """Of the same user and item (in the same part) only the earliest interaction stays."""
     merge_inverses: bool = True
     """Of two relations that say the same from either end, one stays, with the facts of both."""
-    leave_out: tuple[str, ...] = ()
+    leave_out: Annotated[tuple[str, ...], Strict(False)] = ()
     """Relations to leave out, by id, name or pattern (`*` and `?`), for instance `wiki*`."""
-    k_core: int = 0
+    k_core: Natural = 0
     """Users and items with fewer than this many partners go, again and again until none is left
     (the paper: 10); 0: all stay."""
-    min_entity: int = 0
+    min_entity: Natural = 0
     """Entities with fewer than this many facts go (the paper: 10)."""
-    min_relation: int = 0
+    min_relation: Natural = 0
     """Relations with fewer than this many facts go (the paper: 50)."""
     require_attributes: bool = False
     """Items without any attribute go. They cannot be explained, but can be recommended."""
 
-    def __post_init__(self) -> None:
-        for name in ("k_core", "min_entity", "min_relation"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"filters.{name} must not be negative, got {getattr(self, name)}")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("split")
 class SplitConfig:
     """How interactions are parted. Every method works user by user."""
 
@@ -52,17 +50,14 @@ class SplitConfig:
     """Share to stop and choose by."""
     test: float = 0.2
     """Share to report on."""
-    carve: float = 0.25
+    carve: Annotated[float, Interval(ge=0, lt=1)] = 0.25
     """Share of train set aside for validation when given files bring none; 0 leaves train whole.
     A quarter turns the usual 80/20 files into 60/20/20."""
 
     def __post_init__(self) -> None:
-        check_fields(self, "split")
         shares = (self.train, self.valid, self.test)
         if not all(0 <= s <= 1 for s in shares) or abs(sum(shares) - 1) > 1e-6 or self.train == 0:
             raise ConfigError(
                 "split.train, split.valid and split.test must be shares that add up to 1, train "
                 f"above 0, got {self.train}, {self.valid}, {self.test}"
             )
-        if not 0 <= self.carve < 1:
-            raise ConfigError(f"split.carve must be at least 0 and below 1, got {self.carve}")

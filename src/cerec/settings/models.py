@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cerec.errors import ConfigError, near_matches
-from cerec.settings.parsing import check, parse
+from cerec.settings.base import parse
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -23,7 +23,7 @@ class Model(Protocol):
 
     @property
     def config(self) -> type[Any]:
-        """The dataclass of its settings."""
+        """The class of its settings, made with `cerec.settings.settings("model")`."""
         ...
 
     @property
@@ -71,12 +71,6 @@ def resolve(table: Mapping[str, Any]) -> tuple[str, Any]:
     """Name and settings of the model that a table `[model]` describes."""
     name, rest = _parts(table)
     return name, parse(find(name).config, rest, "model")
-
-
-def check_model(table: Mapping[str, Any]) -> None:
-    """Refuse what `resolve` does but for the rules of the settings, which may be of two keys."""
-    name, rest = _parts(table)
-    check(find(name).config, rest, "model")
 
 
 def _parts(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

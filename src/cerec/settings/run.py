@@ -7,14 +7,14 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, get_origin, get_type_hints
+from typing import Any
 
 from cerec.errors import ConfigError, near_matches
 from cerec.settings.agent import AgentConfig, EncoderConfig
+from cerec.settings.base import parse, settings
 from cerec.settings.data import FilterConfig, SplitConfig
 from cerec.settings.linear import LinearConfig
-from cerec.settings.models import check_model, resolve
-from cerec.settings.parsing import check, parse
+from cerec.settings.models import resolve
 from cerec.settings.recommender import RecommenderConfig
 from cerec.settings.train import SignalConfig, TrainConfig
 
@@ -22,7 +22,7 @@ LINEAR, COTRAINED = "linear", "cotrained"
 OURS = (LINEAR, COTRAINED)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@settings("")
 class RunConfig:
     """All settings of a run; a TOML file has one table per field."""
 
@@ -39,12 +39,6 @@ class RunConfig:
     `encoder`, `agent` and `train`; other packages offer more."""
 
     def __post_init__(self) -> None:
-        for name, kind in get_type_hints(type(self)).items():
-            kind = get_origin(kind) or kind
-            if not isinstance(getattr(self, name), kind):
-                raise ConfigError(
-                    f"{name} must be of {kind.__name__}, got {getattr(self, name)!r:.60}"
-                )
         if not isinstance(self.model.get("name"), str):
             raise ConfigError("[model] needs a name, such as linear or cotrained")
 
@@ -61,11 +55,11 @@ class RunConfig:
         """
         path = None if file is None else Path(file)
         start = {} if preset is None else preset_tables(preset)
-        given = read_settings(path) if path else {}
+        given = read_tables(path) if path else {}
         on_top = merged(tables or {})
         if "model" in on_top:
             on_top["model"] = {"name": LINEAR, **start.get("model", {}), **on_top["model"]}
-        names = [f"{section}.{key}" for section, values in on_top.items() for key in values]
+        names = [f"{section}.{key}" for section, values in (tables or {}).items() for key in values]
         return parse_merged(merged(start, given, on_top), path, names)
 
     @property
@@ -112,7 +106,7 @@ def merged(*parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     for part in parts:
         for section, values in part.items():
             if not isinstance(values, Mapping):
-                raise ConfigError(f"{section} must be a table of settings, got {values!r:.60}")
+                raise ConfigError(f"[{section}] must be a table, got {values!r:.60}")
             out[section] = {**out.get(section, {}), **values}
     return out
 
@@ -133,20 +127,14 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
 
 
-def read_settings(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file, keys and types checked; a mistake is told with its line.
-
-    A file may say a part of what goes together: `parse_merged` checks the rules.
-    """
-    table = read_toml(path)
-    try:
-        check(RunConfig, table)
-        if "model" in table and table["model"].get("name", LINEAR) not in OURS:
-            check_model(table["model"])
-    except ConfigError as error:
-        line = _line_of(_text(path), str(error))
-        raise ConfigError(f"{path}{f', line {line}' if line else ''}: {error}") from None
-    return table
+def read_tables(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file of settings; their keys and values are not looked at yet."""
+    found = read_toml(path)
+    for name, value in found.items():
+        if not isinstance(value, dict):
+            message = f"[{name}] must be a table, got {value!r:.60}"
+            raise ConfigError(f"{path}, line {_line_of(_text(path), message)}: {message}")
+    return found
 
 
 def parse_merged(table: Mapping[str, Any], path: Path | None, sets: Iterable[str]) -> RunConfig:

@@ -3,57 +3,50 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
-from cerec.errors import ConfigError, check_fields
+from cerec.errors import ConfigError
+from cerec.settings.base import Count, Natural, NotNegative, settings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("train")
 class TrainConfig:
     """How long, and when to stop."""
 
-    epochs: int = 1000
+    epochs: Count = 1000
     """Passes over the train pairs at the most."""
-    warmup: int = 5
+    warmup: Natural = 5
     """Epochs with ordinary negatives before counterfactuals come in; where they do, none of these
     epochs is the best."""
-    validate_every: int = 5
+    validate_every: Count = 5
     """Epochs between two looks at the validation part."""
-    patience: int = 12
+    patience: Count = 12
     """Looks without a better value before training stops. Where users know little, validation
     rises slowly and for hundreds of epochs."""
     metric: str = "ndcg@20"
     """The validation number that decides: recall@K or ndcg@K."""
-    agent_every: int = 5
+    agent_every: Count = 5
     """Epochs between two policy epochs while co-training."""
-    agent_epochs: int = 8
+    agent_epochs: Natural = 8
     """Policy epochs on the finished recommender, so that the agent knows the scores it explains."""
     tensorboard: bool = False
     """Write the history as TensorBoard events too, to the folder `tensorboard` of the run."""
-    checkpoint_seconds: float = 15.0
+    checkpoint_seconds: NotNegative = 15.0
     """Seconds between two checkpoints; the work since the last one is what a kill can lose."""
 
     def __post_init__(self) -> None:
-        check_fields(self, "train")
-        for name in ("epochs", "validate_every", "patience", "agent_every"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"train.{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("warmup", "agent_epochs", "checkpoint_seconds"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"train.{name} must not be negative, got {getattr(self, name)}")
-        if not re.fullmatch("(recall|ndcg)@[1-9][0-9]*", str(self.metric)):
+        if not re.fullmatch("(recall|ndcg)@[1-9][0-9]*", self.metric):
             raise ConfigError(f"train.metric must be recall@K or ndcg@K, got {self.metric!r}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("signals")
 class SignalConfig:
     """Which negatives and which counterfactuals the recommender learns from."""
 
     negatives: Literal["uniform", "dns"] = "uniform"
     """Ordinary negatives, those of the warm-up: any unknown item, or the best-scored of a few
     (`dns`)."""
-    dns_candidates: int = 4
+    dns_candidates: Count = 4
     """How many unknown items `dns` picks from."""
     counterfactuals: Literal["none", "literal"] = "literal"
     """`literal`: after the warm-up the counterfactual item is the negative (the paper's form).
@@ -61,13 +54,6 @@ class SignalConfig:
     chooser: Literal["agent", "random"] = "agent"
     """Who chooses counterfactual items: the learned agent, or a uniform walk, which is many times
     cheaper. The agent that explains learns in either case, on the finished recommender."""
-
-    def __post_init__(self) -> None:
-        check_fields(self, "signals")
-        if self.dns_candidates < 1:
-            raise ConfigError(
-                f"signals.dns_candidates must be at least 1, got {self.dns_candidates}"
-            )
 
     @property
     def learned(self) -> bool:

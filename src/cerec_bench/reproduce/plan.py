@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from cerec.errors import ConfigError, near_matches
-from cerec.settings.parsing import parse
+from cerec.settings.base import parse
 from cerec.settings.run import RunConfig, preset_tables, read_toml
 
 EXPERIMENTS = Path(__file__).parent / "experiments"

@@ -11,7 +11,7 @@ from cerec.data.load import load
 from cerec.data.split import split, with_parts
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import ConfigError, DataError
-from cerec.settings.parsing import parse
+from cerec.settings.base import parse
 from cerec_bench.reproduce.plan import Cell, SetSpec
 
 SPLIT_SEED = 0

@@ -12,7 +12,6 @@ intents, d width, A aspects, V values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -29,13 +28,14 @@ from cerec.recommend.base import Context, NegativeSampler, Rows, Vectors
 from cerec.recommend.factors import batches
 from cerec.recommend.scorer import Scorer
 from cerec.rng import torch_generator
+from cerec.settings.base import settings
 from cerec_bench.systems.cadsi_routing import Edges, route
 from cerec_bench.systems.cadsi_semantics import Semantics, aspects_of, learn_semantics
 from cerec_bench.systems.chunks import lists_for
 from cerec_bench.systems.weights import State, adam, array, fetch, normal, pack, rows, unpack
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("model")
 class CaDSIConfig:
     """Settings of CaDSI; the defaults suit two CPU cores."""
 

@@ -14,18 +14,19 @@ from torch import Tensor, nn
 
 from cerec.errors import ConfigError
 from cerec.recommend.base import Rows, Vectors
+from cerec.settings.base import Widths, settings
 from cerec_bench.systems import kgat_kernels as kernels
 from cerec_bench.systems.kgat_graph import Edges, Product, Propagation
 from cerec_bench.systems.weights import dense, glorot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("model")
 class KGATConfig:
     """Settings of KGAT; the defaults suit two CPU cores."""
 
     dim: int = 64
     """Width of the node table and of the relation vectors."""
-    layers: tuple[int, ...] = (32, 16)
+    layers: Widths = (32, 16)
     """Width after each propagation; none is BPR-MF."""
     learning_rate: float = 0.003
     """Step of both Adams."""

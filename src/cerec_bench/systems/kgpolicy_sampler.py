@@ -23,17 +23,18 @@ from cerec.agent.spmm import Adjacency, propagate
 from cerec.agent.warmstart import factor_table, random_table
 from cerec.data.ckg import Ckg
 from cerec.data.ragged import Ragged
-from cerec.errors import ConfigError, check_fields
+from cerec.errors import ConfigError
 from cerec.recommend.base import Context, Rows
 from cerec.recommend.draws import fresh_state
 from cerec.rng import generator, torch_generator
+from cerec.settings.base import settings
 from cerec_bench.systems import kgpolicy_kernels as kernels
 from cerec_bench.systems.weights import State, adam, array, fetch, glorot, pack, unpack
 
 _SLOPE = 0.2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("model")
 class KGPolicyConfig:
     """Settings of KGPolicy; the defaults suit two CPU cores."""
 
@@ -78,7 +79,6 @@ class KGPolicyConfig:
     def __post_init__(self) -> None:
         if self.recommender == "climf-original":  # type: ignore[comparison-overlap]
             raise ConfigError("model.recommender: climf-original takes no negatives")
-        check_fields(self, "kgpolicy")
         least = ("dim", "hidden", "steps", "neighbours", "keep", "update", "batch")
         for name in least:
             if getattr(self, name) < 1:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Strict
 
 from cerec.errors import ConfigError
+from cerec.settings.base import settings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("model")
 class KGQRConfig:
     """Settings of KGQR; the defaults suit two CPU cores."""
 
@@ -50,7 +53,7 @@ class KGQRConfig:
     """Share by which the target follows at each update."""
     streak: float = 0.1
     """Bonus per like (malus per miss) in a row before a step."""
-    explore: tuple[float, ...] = (0.9, 0.1, 0.002)
+    explore: Annotated[tuple[float, ...], Strict(False)] = (0.9, 0.1, 0.002)
     """Chance of a random action: at first, in the end, and its decay per update."""
 
     def __post_init__(self) -> None:

@@ -5,7 +5,6 @@ B pairs, P meta-paths, K instances, F filters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
@@ -13,10 +12,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from cerec.errors import ConfigError
+from cerec.settings.base import Widths, settings
 from cerec_bench.systems.weights import dense, normal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("model")
 class MCRecConfig:
     """Settings of MCRec; the defaults suit two CPU cores."""
 
@@ -34,7 +34,7 @@ class MCRecConfig:
     """Path instances kept per pair and meta-path."""
     beam: int = 8
     """Neighbours the priority walk goes on to."""
-    tower: tuple[int, ...] = (64, 32)
+    tower: Widths = (64, 32)
     """Hidden widths of the tower."""
     negatives: int = 2
     """Negatives per liked item."""

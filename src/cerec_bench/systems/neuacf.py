@@ -20,8 +20,6 @@ through purchases. A aspects, d width, U users, I items.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -37,12 +35,13 @@ from cerec.recommend.factors import batches
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.sparse import Sparse, multiply
 from cerec.rng import torch_generator
+from cerec.settings.base import settings
 from cerec_bench.systems.chunks import lists_for
 from cerec_bench.systems.neuacf_similarity import Similarity, aspects
 from cerec_bench.systems.weights import State, adam, array, dense, glorot, pack, rows, unpack
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("model")
 class NeuACFConfig:
     """Settings of NeuACF; the defaults suit two CPU cores."""
 

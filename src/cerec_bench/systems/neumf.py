@@ -12,7 +12,6 @@ Both branches have embedding tables of their own. B pairs or users, I items.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -29,6 +28,7 @@ from cerec.recommend.base import Context, NegativeSampler, Rows, Vectors
 from cerec.recommend.factors import batches
 from cerec.recommend.scorer import Scorer
 from cerec.rng import torch_generator
+from cerec.settings.base import Widths, settings
 from cerec_bench.systems.chunks import hidden_sums, lists_for, matrix_scorer, spans
 from cerec_bench.systems.weights import (
     State,
@@ -45,13 +45,13 @@ from cerec_bench.systems.weights import (
 Phase = Literal["gmf", "mlp", "both"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("model")
 class NeuMFConfig:
     """Settings of NeuMF; the defaults suit two CPU cores."""
 
     dim: int = 32
     """Width of the GMF vectors."""
-    layers: tuple[int, ...] = (64, 32)
+    layers: Widths = (64, 32)
     """Widths of the MLP; the first is that of [p ; q] and so must be even."""
     negatives: int = 4
     """Negatives per liked item."""

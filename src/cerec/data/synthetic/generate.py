@@ -10,9 +10,10 @@ so what a user likes can be learned from the data, and what a user dislikes is k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge
 from numpy.typing import NDArray
 
 from cerec.data.dataset import TEST, TRAIN, Dataset, Interactions, Planted, Triples
@@ -21,51 +22,43 @@ from cerec.data.synthetic.tastes import Tastes, draw_interactions, draw_tastes
 from cerec.data.synthetic.world import World, draw_world
 from cerec.errors import ConfigError
 from cerec.rng import generator
+from cerec.settings.base import Count, NotNegative, settings
 
 _START = 1_577_836_800  # 2020-01-01, in seconds
 _DAY = 86_400
 NAMED_RELATIONS = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings("world")
 class WorldConfig:
     """The size and the character of a generated movie world."""
 
-    users: int = 600
+    users: Count = 600
     """People who watch."""
-    items: int = 800
+    items: Count = 800
     """Films."""
-    interactions: int = 30_000
+    interactions: Count = 30_000
     """Distinct user-item pairs, exactly."""
     entities: int | None = None
     """Attribute values in all, about; None: what suits the number of films."""
-    relations: int = NAMED_RELATIONS
+    relations: Annotated[int, Ge(NAMED_RELATIONS)] = NAMED_RELATIONS
     """Relations in all. The first ten have names of their own (genre, director, ...)."""
     triples: int | None = None
     """Facts in all, about; None: what suits the number of films."""
-    popularity: float = 0.6
+    popularity: NotNegative = 0.6
     """Exponent of the Zipf law of the films' popularity; 0: all alike."""
-    taste: float = 1.0
+    taste: NotNegative = 1.0
     """How much taste counts beside popularity; 0: not at all."""
-    circles: int = 12
+    circles: Count = 12
     """Circles of users with related tastes."""
 
     def __post_init__(self) -> None:
-        for name in ("users", "items", "interactions", "circles"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"world.{name} must be at least 1, got {getattr(self, name)}")
-        if self.relations < NAMED_RELATIONS:
-            raise ConfigError(
-                f"world.relations must be at least {NAMED_RELATIONS}, got {self.relations}"
-            )
         most = self.users * self.items
         if not self.users <= self.interactions <= most:
             raise ConfigError(
                 f"world.interactions must be between one per user ({self.users}) and users x items "
                 f"({most}), got {self.interactions}"
             )
-        if self.popularity < 0 or self.taste < 0:
-            raise ConfigError("world.popularity and world.taste must not be negative")
 
 
 def demo() -> Dataset:

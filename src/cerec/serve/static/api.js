@@ -43,9 +43,9 @@ function query(values) {
   return found.toString();
 }
 
-const get = (path, values, signal) => ask(`/api/${path}?${query(values)}`, { signal });
+const get = (path, values, signal) => ask(`/v1/${path}?${query(values)}`, { signal });
 const post = (path, question, signal) =>
-  ask(`/api/${path}`, { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(question) });
+  ask(`/v1/${path}`, { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(question) });
 
 export const api = {
   users: (q, signal, limit = 12) => get("users", { q, limit }, signal),
