@@ -132,7 +132,7 @@ def test_metrics_count_by_route(service: Service) -> None:
     assert 'cerec_requests_total{method="GET",route="/v1/users",status="200"} 3' in text
     assert 'cerec_requests_total{method="GET",route="/v1/users",status="422"} 1' in text
     assert 'cerec_requests_total{method="GET",route="other",status="404"} 2' in text
-    assert 'cerec_request_seconds_bucket{route="/v1/users",le="+Inf"} 4' in text
+    assert 'cerec_request_seconds_bucket{le="+Inf",route="/v1/users"} 4' in text
     assert "cerec_questions_inside 0" in text
 
 
