@@ -24,10 +24,8 @@ from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.errors import ConfigError, near_matches
 from cerec.history import Row
-from cerec.recommend import lines
 from cerec.recommend.base import Material, NegativeSampler, Recommender, Rows
 from cerec.recommend.context import lists_of
-from cerec.recommend.lines import ItemItem
 from cerec.recommend.models import build
 from cerec.recommend.negatives import DNS, Uniform
 from cerec.recommend.newcomers import for_newcomers
@@ -47,6 +45,8 @@ from cerec.settings.train import SignalConfig, TrainConfig
 from cerec_bench.compare.fit import FitConfig, fit_recommender
 from cerec_bench.systems.chunks import spans, take, top_lists, top_lists_of
 from cerec_bench.systems.registry import SYSTEMS, System
+from cerec_bench.systems.simple.base import Train
+from cerec_bench.systems.simple.table import RIVALS, Rival
 
 
 class Lists(Protocol):
@@ -152,18 +152,15 @@ def _own(title: str, fixed: Mapping[str, Any]) -> Contender:
     return Contender(title, fit, configs=(RecommenderConfig,), fixed=fixed)
 
 
-def _line(title: str, make: Callable[..., Scorer | ItemItem], *, seeded: bool = False) -> Contender:
-    """A reference line, which has no epochs."""
+def _simple(rival: Rival) -> Contender:
+    """A rival without epochs."""
 
     def fit(task: Task) -> Fitted:
         m = task.material
-        seed = {"seed": m.seed} if seeded else {}
-        made = make(m.known, len(m.facts.of_item), **task.params, **seed)
-        if isinstance(made, ItemItem):
-            return Fitted(partial(top_lists_of, made), 0, 0)
-        return Fitted(partial(_of_scorer, made), 0, 0)
+        made = rival.fit(Train.of(m.known, m.facts, m.seed), **task.params)
+        return Fitted(partial(top_lists_of, made), 0, 0)
 
-    return Contender(title, fit, seeded=seeded)
+    return Contender(rival.title, fit, seeded=rival.seeded)
 
 
 PAPER = "CERec"
@@ -246,10 +243,7 @@ def _co_trained(task: Task) -> Fitted:
 
 
 CONTENDERS: Mapping[str, Contender] = {
-    "popularity": _line("Popularity", lines.popularity),
-    "itemknn": _line("Item-kNN", lines.itemknn_weights),
-    "ease": _line("EASE", lines.ease_weights),
-    "ials": _line("iALS", lines.ials, seeded=True),
+    **{name: _simple(rival) for name, rival in RIVALS.items()},
     "bpr": _own("BPR-MF", {"model": "bpr"}),
     "dns": _own("BPR-MF, DNS", {"model": "bpr", "dns": 4}),
     "lightgcn": _own("LightGCN", {"model": "lightgcn", "learning_rate": 0.01, "l2": 0.001}),

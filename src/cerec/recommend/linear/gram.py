@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cerec.data.ragged import Ragged
 from cerec.threads import in_chunks
 
-_EXPONENT = -0.5  # of a user's history length, the user's weight
+EXPONENT = -0.5  # of a user's history length, the user's weight
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,12 +30,17 @@ class Gram:
         return float(self.diagonal.mean()) if len(self.diagonal) else 0.0
 
     @staticmethod
-    def build(rows: Ragged, weight: NDArray[np.float64], n_items: int) -> Gram:
-        """From user -> items and the weight of every entry; 8 bytes for each pair of items."""
+    def build(
+        rows: Ragged, weight: NDArray[np.float64], n_items: int, *, exponent: float = EXPONENT
+    ) -> Gram:
+        """From user -> items and the weight of every entry; 8 bytes for each pair of items.
+
+        A user counts by the length of the history to the power of `exponent`.
+        """
         user, of_item = _by_item(rows, n_items)
         value = weight[of_item.entry]
         lengths = np.bincount(rows.row_of(), weights=weight, minlength=len(rows))
-        strength = np.where(lengths > 0, np.maximum(lengths, 1e-12) ** _EXPONENT, 0.0)
+        strength = np.where(lengths > 0, np.maximum(lengths, 1e-12) ** exponent, 0.0)
         args = of_item.indptr, user, value, rows.indptr, rows.indices, weight, strength
         counts = np.zeros(n_items, np.int64)
         nothing = np.zeros(0, np.int32), np.zeros(0, np.float32)

@@ -1,0 +1,1 @@
+"""Simple rivals, in closed form or quick. Each fits on (train matrix, facts, seed, settings)."""
