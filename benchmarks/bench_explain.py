@@ -26,8 +26,9 @@ from cerec.data.split import split
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation
 from cerec.recommend.adapters import scorer_from_factors
-from cerec.recommend.lines import ials
 from cerec.threads import set_threads
+from cerec_bench.systems.simple.base import Train
+from cerec_bench.systems.simple.ials import ials
 
 
 def make(folder: str) -> Explainer:
@@ -38,7 +39,7 @@ def make(folder: str) -> Explainer:
     data = cerec.load(folder)
     known = split(data, seed=0).train
     facts = Facts.build(data)
-    als = ials(known, len(data.items), seed=0)
+    als = ials(Train.of(known, facts))
     start = time.perf_counter()
     scorer = scorer_from_factors(data, facts, als.user, als.item)
     values = facts.of_item.counts.mean()

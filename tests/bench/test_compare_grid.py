@@ -18,9 +18,9 @@ from cerec.errors import ConfigError
 from cerec.metrics import mean, per_user
 from cerec.recommend.base import Material
 from cerec.recommend.context import lists_of
-from cerec.recommend.lines import popularity
+from cerec.recommend.popularity import popularity
 from cerec.threads import set_threads
-from cerec_bench.compare.contenders import CONTENDERS, Task, contender
+from cerec_bench.compare.contenders import CONTENDERS, Fitted, Task, contender
 from cerec_bench.compare.cost import Meter
 from cerec_bench.compare.fit import FitConfig
 from cerec_bench.compare.grid import Cell, Grid, Plan, read_per_user
@@ -200,9 +200,13 @@ def test_validation_may_ask_some_users(
 def test_a_refusal_is_kept_and_told(
     world: tuple[Dataset, Split], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cerec.recommend.lines._DENSE_ITEMS", 10)
+    def refuse(task: Task) -> Fitted:
+        raise ConfigError("too many items")
+
+    changed = dataclasses.replace(contender("ease"), fit=refuse)
+    monkeypatch.setattr("cerec_bench.compare.grid.contender", lambda name: changed)
     (cell,) = Grid(*world, plan(models=("ease",), trials=1), tmp_path).run()
-    assert "EASE inverts a dense" in cell.error
+    assert cell.error == "too many items"
     assert cell.valid is None
 
 

@@ -41,7 +41,7 @@ def demo(
     Example: cerec demo --out demo-run
     """
     from cerec.data.synthetic.generate import demo as make_world
-    from cerec.recommend.lines import popularity
+    from cerec.recommend.popularity import popularity
     from cerec.runs.train import train
 
     data = make_world()

@@ -31,7 +31,7 @@ def ials(
         sum over train (1 - u.v)^2 + weight * sum over all (u.v)^2 + sum over rows of p |row|^2
 
     where p is in proportion to n + weight * m, for n pairs of the row and m rows on the other side,
-    and `pull` in the mean of a side. A row moves by `steps` of conjugate gradients from where it was.
+    and `pull` in the mean of a side. A row moves by `steps` of conjugate gradients.
     """
     rng = generator(train.seed, "ials")
     shape = train.matrix.shape
