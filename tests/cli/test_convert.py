@@ -53,5 +53,5 @@ def test_options_reach_the_reader(tmp_path: Path) -> None:
     (tmp_path / "in" / "interactions.csv").write_text("user,item\na,1\na,2\n")
     (tmp_path / "in" / "items.csv").write_text("item,price\n1,3\n2,9\n")
     out = tmp_path / "out"
-    CliRunner().invoke(app, ["convert", str(tmp_path / "in"), str(out), "-o", "bins=price:1"])
-    assert (out / "items.csv").read_text() == "item,name,price\n1,1,3 to 9\n2,2,3 to 9\n"
+    CliRunner().invoke(app, ["convert", str(tmp_path / "in"), str(out), "-o", "bins=price:2"])
+    assert (out / "items.csv").read_text() == "item,name,price\n1,1,below 5\n2,2,5 or more\n"

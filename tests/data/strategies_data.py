@@ -6,13 +6,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from cerec.data.columns import MISSING
+
 AWKWARD = "|:,\"\t\n\r\\ '#é\x1f\x00\ufeff;=1a"
 ids = st.one_of(
     st.integers(0, 12).map(str),
     st.sampled_from(["Drama", "genre:Drama", "entity:1", "1", "item", "x^-1", "a:b", "name"]),
     st.text(AWKWARD, min_size=1, max_size=4),
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6),
-)
+).filter(lambda text: text.strip().lower() not in MISSING)
 finite32 = st.floats(allow_nan=False, allow_infinity=False, width=32)
 finite64 = st.floats(-1e12, 1e12, allow_nan=False)
 

@@ -49,7 +49,7 @@ def test_changed_files_and_options_are_read_anew(folder: Path) -> None:
     assert load(folder).users.ids == ("ann", "cat")  # same size, same time, other content
     (folder / "items.csv").write_text("item,price\n1,3\n2,9\n3,\n")
     assert len(load(folder).items) == 3
-    assert load(folder, bins={"price": 1}).entities.ids == ("price:3 to 9",)
+    assert load(folder, bins={"price": 2}).entities.ids == ("price:5 or more", "price:below 5")
     assert load(folder).entities.ids == ("price:3", "price:9")
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerec.data.check import check
-from cerec.data.dataset import TEST, TRAIN, VALID, Interactions, Triples
+from cerec.data.dataset import TEST, TRAIN, VALID, Dataset, Interactions, Triples
 from cerec.data.report import SEVERITIES
 from cerec.data.split import split
 from cerec.data.synthetic.generate import checkerboard, demo
@@ -123,7 +123,36 @@ def test_values_that_say_nothing() -> None:
     facts = [*FACTS, *((i, "kind", "film") for i in "abc"), ("a", "actor", "ada")]
     report = check(dataset(PAIRS, facts))
     assert report.find("values_on_one_item").examples == ("actor: ada",)
-    assert report.find("values_on_nearly_all_items").examples == ("kind: film",)
+    hubs = report.find("hub_values")
+    assert (hubs.severity, hubs.examples) == ("warning", ("kind: film",))
+
+
+def test_relations_like_ids_and_relations_that_are_mostly_missing() -> None:
+    items = [f"i{n:02}" for n in range(40)]
+    facts = [(i, "url", f"www.{i}") for i in items]
+    facts += [(i, "kind", "x" if n % 2 else "y") for n, i in enumerate(items)]
+    facts += [("i03", "award", "prize"), ("i04", "also_bought", "z")]
+    report = check(dataset([("u", i) for i in items], facts))
+    assert "'url'" in report.find("ids_in_disguise").what
+    assert "'also_bought', 'award'" in report.find("mostly_missing").what
+    assert report.find("computed_relations").remedy.endswith("['also_bought'].")
+    assert report.find("implied_values") is None
+    ranks = [SEVERITIES.index(f.severity) for f in report.findings]
+    assert ranks == sorted(ranks)
+
+
+def test_a_category_with_its_parent() -> None:
+    items = [f"i{n:03}" for n in range(120)]
+    facts = [(i, "category", f"c{n % 6}") for n, i in enumerate(items)]
+    facts += [(i, "parent", f"p{n % 3}") for n, i in enumerate(items)]
+    found = check(dataset([("u", i) for i in items], facts)).find("implied_values")
+    assert (found.count, found.examples[0]) == (6, "category: c0 always with parent: p0")
+
+
+def test_items_of_one_name() -> None:
+    pairs, items = {"user": ["u", "u"], "item": [1, 2]}, {"item": [1, 2], "name": ["It", "It"]}
+    found = check(Dataset.from_frames(pairs, items)).find("duplicate_names")
+    assert (found.count, found.examples) == (2, ("It",))
 
 
 def test_duplicate_backward_and_inverse_triples() -> None:

@@ -48,13 +48,15 @@ def test_a_small_folder_by_hand(tmp_path: Path) -> None:
         ("1", "film.film.actor", "m.9"),
         ("2", "film.actor.film^-1", "m.9"),
         ("1", "film.film.sequel", "2"),
+        ("1", "price", "price:3"),
+        ("2", "price", "price:5"),
+        ("3", "price", "price:9"),
         ("m.9", "born_in", "entity:3"),  # not linked, so not the item of that id
     }
     assert (
         dict(zip(data.relations, data.relations.names, strict=True))["film.film.actor"] == "actor"
     )
     said = "; ".join(data.notes)
-    assert "price" in said  # a float column is not an attribute unless bins ask for it
     assert "1 links of unknown items" in said
     assert data.user_columns["age"].tolist() == ["24", "", "30"]
 
@@ -62,7 +64,10 @@ def test_a_small_folder_by_hand(tmp_path: Path) -> None:
 def test_float_columns_in_bins(tmp_path: Path) -> None:
     read(tmp_path)
     data = load(tmp_path, bins={"price": 2})
-    assert {e for e in data.entities if e.startswith("price")} == {"price:3 to 5", "price:9"}
+    assert {e for e in data.entities if e.startswith("price")} == {
+        "price:below 4",
+        "price:4 or more",
+    }
 
 
 def test_an_entity_of_two_items_gives_its_facts_to_both(tmp_path: Path) -> None:
@@ -84,7 +89,7 @@ def test_benchmark_parts(tmp_path: Path) -> None:
         ("d_inter", "user_id\titem_id\n1\t2\n", "d.inter:1: expected columns like"),
         ("d_inter", "user_id:token\titem_id:token\n1\n", "d.inter:2: expected 2 fields"),
         ("d_item", "item_id:token\tx:number\n1\t2\n", "d.item:1: expected columns like"),
-        ("d_kg", "head_id:token\ttail_id:token\n1\t2\n", "d.kg: no column 'relation_id'"),
+        ("d_kg", "head_id:token\ttail_id:token\n1\t2\n", "d.kg: no column 'relation'"),
     ],
 )
 def test_damage_is_named(tmp_path: Path, name: str, text: str, said: str) -> None:

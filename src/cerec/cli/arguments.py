@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +19,31 @@ def named(value: str | Path) -> Path:
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder made by `cerec train`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Format = Annotated[
+    str | None, typer.Option("--format", help="kgat, recbole or tables; found out if not given.")
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ROLE=HEADER,...", help="Headers of tables: user=uid,item=movie_id,timestamp=when."
+    ),
+]
+Delimiter = Annotated[
+    str | None, typer.Option(help="Between fields: comma, semicolon, tab or a character.")
+]
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", "-o", help="For the reader: bins=price:5, lists=genre:comma, kg=FILE, ..."
+    ),
+]
+
+
+def reading(option: list[str] | None, columns: str | None, delimiter: str | None) -> dict[str, Any]:
+    """The options of a reader."""
+    from cerec.data.load import parse_options
+
+    return parse_options(option or [], columns=columns, delimiter=delimiter)
 
 
 def pair_given(text: str) -> tuple[str, str]:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cerec.cli.arguments import named
+from cerec.cli.arguments import Columns, Delimiter, Format, Options, named, reading
 from cerec.cli.console import out, print_json, remark
-from cerec.data.load import load, parse_options
+from cerec.data.load import load
 from cerec.data.writers.write import write
 
 
@@ -21,20 +21,17 @@ def convert(
     to: Annotated[
         str, typer.Option("--to", help="tables (CSV), parquet, kgat or recbole.")
     ] = "tables",
-    format: Annotated[
-        str | None, typer.Option("--format", help="Format of SOURCE, when looking is not enough.")
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", "-o", help="For the reader: kg=FILE, train=FILE, bins=price:5."),
-    ] = None,
+    format: Format = None,
+    columns: Columns = None,
+    delimiter: Delimiter = None,
+    option: Options = None,
     as_json: Annotated[bool, typer.Option("--json", help="Say what was written as JSON.")] = False,
 ) -> None:
     """Write the data of SOURCE to TARGET in another format; nothing is lost on the way.
 
     Example: cerec data convert demo movies --to tables
     """
-    data = load(source, format=format, **parse_options(option or []))
+    data = load(source, format=format, **reading(option, columns, delimiter))
     write(data, target, to)
     if as_json:
         print_json(

@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from cerec.cli.arguments import Json, named
+from cerec.cli.arguments import Columns, Delimiter, Format, Json, Options, named, reading
 from cerec.cli.console import out, print_json, remark
 from cerec.cli.convert import convert
 from cerec.cli.report import show_report
 from cerec.data.check import check as check_data
 from cerec.data.dataset import Dataset
 from cerec.data.filters import apply
-from cerec.data.load import load, parse_options
+from cerec.data.load import load
 from cerec.data.split import split as split_data
 from cerec.data.split import with_parts
 from cerec.data.synthetic.generate import WorldConfig, make_world
@@ -30,13 +30,6 @@ app = typer.Typer(
 )
 
 Source = Annotated[str, typer.Argument(help="`demo`, or a folder of data.")]
-Format = Annotated[
-    str | None, typer.Option("--format", help="kgat, recbole or tables; found out if not given.")
-]
-Options = Annotated[
-    list[str] | None,
-    typer.Option("--option", "-o", help="For the reader: kg=FILE, train=FILE, bins=price:5."),
-]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", help="filters.KEY=VALUE or split.KEY=VALUE, as in filters.k_core=10."),
@@ -65,6 +58,8 @@ def _filtered(data: Dataset, config: FilterConfig) -> Dataset:
 def check(
     source: Source,
     format: Format = None,
+    columns: Columns = None,
+    delimiter: Delimiter = None,
     option: Options = None,
     sets: Sets = None,
     json: Json = False,
@@ -74,8 +69,9 @@ def check(
     With --set, check what is left after filtering.
 
     Example: cerec data check demo; cerec data check my/folder --set filters.k_core=10
+    cerec data check my/shop --columns user=customer,item=article --delimiter semicolon
     """
-    data = load(source, format=format, **parse_options(option or []))
+    data = load(source, format=format, **reading(option, columns, delimiter))
     if sets:
         data = _filtered(data, parse(Preparation, apply_sets({}, sets)).filters)
     report = check_data(data)
@@ -124,6 +120,8 @@ def split(
         str, typer.Option(help="auto, ratio, leave_one_out, time or given.")
     ] = "auto",
     format: Format = None,
+    columns: Columns = None,
+    delimiter: Delimiter = None,
     option: Options = None,
     sets: Sets = None,
     seed: Seed = 0,
@@ -137,7 +135,8 @@ def split(
     """
     table = apply_sets({"split": {"method": method}}, sets or [])
     config = parse(Preparation, table)
-    data = _filtered(load(source, format=format, **parse_options(option or [])), config.filters)
+    given = load(source, format=format, **reading(option, columns, delimiter))
+    data = _filtered(given, config.filters)
     parts = split_data(data, config.split, seed=seed)
     folder = write(with_parts(data, parts), out_folder, to)
     remark(

@@ -12,7 +12,7 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
-from cerec.cli.arguments import named
+from cerec.cli.arguments import Columns, Delimiter, Format, Options, named, reading
 from cerec.cli.console import err, out, progress, remark
 from cerec.errors import ConfigError, near_matches
 from cerec.runs.run import Run
@@ -110,10 +110,10 @@ def train(
     force: Annotated[
         bool, typer.Option("--force", help="Start over, whatever run the folder holds.")
     ] = False,
-    format: Annotated[str | None, typer.Option(help="kgat, recbole or tables.")] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(help="Reader option name=value, e.g. bins=price:5.")
-    ] = None,
+    format: Format = None,
+    columns: Columns = None,
+    delimiter: Delimiter = None,
+    option: Options = None,
 ) -> None:
     """Train a recommender: the readable default, or the paper's system.
 
@@ -121,7 +121,7 @@ def train(
     cerec train demo --out runs/paper --preset paper
     """
     from cerec.checkpoint import find_checkpoint
-    from cerec.data.load import load, parse_options
+    from cerec.data.load import load
     from cerec.runs.train import train as fit
 
     if resume and force:
@@ -132,7 +132,9 @@ def train(
     settings = read_config(config, (sets or []) + asked, model=model, start=start, below=below)
     if begun and seed is None:
         seed = begun[1]
-    dataset = load(data, format=format, **parse_options(option or []))
+    dataset = load(data, format=format, **reading(option, columns, delimiter))
+    for note in dataset.notes:
+        remark(note)
     with progress() as bar:
         meter = Meter(bar, settings.train)
         try:

@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cerec.data.columns import Table, binned, cells, encode
+from cerec.data.columns import Table, encode
 from cerec.data.dataset import Planted
+from cerec.data.values import Reading
 from cerec.errors import DataError
 
 
@@ -41,20 +42,13 @@ class FactTable:
         return tuple(np.concatenate([empty, *parts]) for parts in found)
 
     def add_attributes(
-        self, table: Table, rows: NDArray[np.int64], skip: Sequence[str], bins: Mapping[str, int]
+        self, table: Table, rows: NDArray[np.int64], skip: Sequence[str], reading: Reading
     ) -> None:
         """A fact for every value in the columns but `skip`; `rows` are the items of the rows."""
-        columns = [c for c in table.frame.columns if c not in skip]
-        for wanted in bins:
-            if wanted not in columns:
-                have = ", ".join(map(repr, columns[:12])) or "none"
-                raise DataError(f"{table.label}: no column {wanted!r} to put in bins, got {have}")
-        for name in columns:
-            column = table.frame[name]
-            if name in bins:
-                column = binned(table, column, bins[name])
-            row, value = cells(table, column)
-            self.add_values(name, rows[row], value)
+        for name in table.frame.columns:
+            if name not in skip:
+                row, value = reading.cells(table, table.frame[name])
+                self.add_values(name, rows[row], value)
 
     def add_values(self, relation: str, item: NDArray[np.int64], value: pl.Series) -> None:
         """Facts `item relation value`, aligned."""
@@ -106,7 +100,7 @@ def read_planted(
     sign = table.column("sign")
     if sign is None:
         raise DataError(f"{table.label}: no column 'sign'; expected 1 (like) or -1 (dislike)")
-    value = sign.cast(pl.Int8, strict=False)
+    value = table.numbers(sign).cast(pl.Int8, strict=False)
     table.refuse(~value.is_in([-1, 1]).fill_null(False), sign, "1 or -1 as sign", "mend it")
     return Planted(
         user=_known(table, "user", users),

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset
-from cerec.data.graph_checks import FactTable, graph_findings
+from cerec.data.fact_checks import fact_findings
+from cerec.data.facts import Facts
+from cerec.data.graph_checks import graph_findings
 from cerec.data.names import INVERSE
 from cerec.data.ragged import distinct
 from cerec.data.report import SEVERITIES, Finding, Quantiles, RelationSummary, Report
@@ -23,9 +25,12 @@ def check(data: Dataset, split: Split | None = None) -> Report:
     """Figures and findings; with a split, of its parts instead of those the data came in."""
     parts = _parts(data, split)
     pairs = _pairs(data, data.interactions.user, data.interactions.item)
-    facts = FactTable.of(data)
+    facts = Facts.build(data)
     findings = chain(
-        _interaction_findings(data, pairs), _part_findings(data, parts), graph_findings(data, facts)
+        _interaction_findings(data, pairs),
+        _part_findings(data, parts),
+        graph_findings(data, facts),
+        fact_findings(data, facts),
     )
     return Report(
         name=data.name,
@@ -59,7 +64,7 @@ def _parts(data: Dataset, split: Split | None) -> dict[str, Pairs]:
 
 
 def _figures(
-    data: Dataset, pairs: Pairs, parts: dict[str, Pairs], facts: FactTable
+    data: Dataset, pairs: Pairs, parts: dict[str, Pairs], facts: Facts
 ) -> dict[str, int | float]:
     """Those of the paper's table I, then what we add to them. A relation that a reader took apart
     by direction counts once.
@@ -75,18 +80,18 @@ def _figures(
         "rows": len(data.interactions),
         "density": len(pairs) / cells if cells else 0.0,
         "values": facts.n_values,
-        "facts_of_items": len(facts.item),
+        "facts_of_items": facts.of_item.size,
         **{f"{name}_pairs": len(keys) for name, keys in parts.items()},
     }
 
 
-def _degrees(data: Dataset, pairs: Pairs, facts: FactTable) -> tuple[Quantiles, ...]:
+def _degrees(data: Dataset, pairs: Pairs, facts: Facts) -> tuple[Quantiles, ...]:
     n_items = max(len(data.items), 1)
     counts = {
         "items of a user": np.bincount(pairs // n_items, minlength=len(data.users)),
         "users of an item": np.bincount(pairs % n_items, minlength=len(data.items)),
-        "values of an item": np.bincount(facts.item, minlength=len(data.items)),
-        "items of a value": np.bincount(facts.value, minlength=facts.n_values),
+        "values of an item": facts.of_item.counts,
+        "items of a value": facts.holders.counts,
     }
     return tuple(_quantiles(of, count) for of, count in counts.items() if len(count))
 

@@ -1,7 +1,8 @@
 r"""Ids with tabs or line ends, in formats that have no quotes.
 
 A folder written with such ids holds `cerec.json` with `"escaped": true`; then, and only then, a
-backslash in its texts is special: `\t`, `\n`, `\r`, `\\`.
+backslash in its texts is special: `\t`, `\n`, `\r`, `\\`. A folder of plain tables of ours holds
+`"exact": true`: its cells mean what they say, nothing is guessed.
 """
 
 from __future__ import annotations
@@ -34,20 +35,19 @@ def unescape(text: str) -> str:
     return re.sub(r"\\[\\tnr]", lambda m: _PLAIN[m[0]], text)
 
 
-def is_escaped(folder: Path) -> bool:
-    """True when the texts of a folder were written by `escape`."""
+def is_marked(folder: Path, what: str = "escaped") -> bool:
+    """True when the texts of a folder were written by `escape` (or, say, are "exact")."""
     path = folder / MARK
     if not path.is_file():
         return False
     try:
-        mark = json.loads(path.read_text(encoding="utf-8"))
-        return bool(mark["escaped"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return bool(json.loads(path.read_text(encoding="utf-8"))[what])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise DataError(
-            f'{path}: expected {{"escaped": true}}; write the folder again, or remove the file'
+            f'{path}: expected {{"{what}": true}}; write the folder again, or remove the file'
         ) from None
 
 
-def mark_escaped(folder: Path) -> None:
-    """Tell readers of `folder` that its texts are escaped."""
-    (folder / MARK).write_text(json.dumps({"escaped": True}) + "\n", encoding="utf-8")
+def mark(folder: Path, what: str = "escaped") -> None:
+    """Tell readers of `folder` that its texts are escaped (or exact)."""
+    (folder / MARK).write_text(json.dumps({what: True}) + "\n", encoding="utf-8")

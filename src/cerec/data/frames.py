@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,17 @@ from numpy.typing import NDArray
 
 from cerec.data.assemble import Raw, assemble
 from cerec.data.attributes import FactTable, read_planted
-from cerec.data.columns import SEPARATOR, Table, distinct, encode, numbers, times
+from cerec.data.columns import MISSING, Table, distinct, encode, numbers, times
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset
-from cerec.data.text import one_line
-from cerec.errors import DataError
+from cerec.data.to_polars import to_polars
+from cerec.data.values import SEPARATOR, Reading
+from cerec.errors import ConfigError, DataError, near_matches
 
 PARTS = {"train": TRAIN, "valid": VALID, "test": TEST}
-USER, ITEM = ("user", "user_id", "userId"), ("item", "item_id", "itemId")
-ENTITY, RELATION = ("entity", "entity_id"), ("relation", "relation_id")
-NAME, TIME = ("name", "title"), ("timestamp", "time")
+USER, ITEM = ("user", "id", "person"), ("item", "id", "thing")
+"""Roles of the id in the tables of users and of items."""
+ROLES = ("user", "item", "name", "rating", "timestamp")
+"""What `columns` may say of a header."""
 
 
 @dataclass(slots=True)
@@ -35,8 +36,15 @@ class Tables:
     relations: Table | None = None
     triples: Table | None = None
     planted: Table | None = None
-    bins: Mapping[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    reading: Reading = field(default_factory=Reading)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Role -> header."""
+
+    @property
+    def every(self) -> list[Table]:
+        """All that are there."""
+        side = (self.items, self.users, self.entities, self.relations, self.triples, self.planted)
+        return [*(table for table, _ in self.interactions), *(t for t in side if t is not None)]
 
 
 def from_frames(
@@ -49,15 +57,20 @@ def from_frames(
     triples: Any = None,
     planted: Any = None,
     bins: Mapping[str, int] | None = None,
+    lists: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
     name: str = "frames",
 ) -> Dataset:
     """A dataset of pandas or polars frames, or of mappings from column to values.
 
     `interactions` has `user`, `item` and perhaps `rating`, `timestamp`, `part`; `items` has
-    `item`, `name` and attribute columns, several values separated by `|` or as lists. `users` has
-    `user`, `name` and columns to look at groups of users by (`cerec audit --by`); nothing learns
-    from them. `entities` and `relations` give names; `triples` has `head`, `relation`, `tail`.
-    `bins` asks for quantile bins of numeric attribute columns.
+    `item`, `name` and attribute columns. `users` has `user`, `name` and columns to look at groups
+    of users by (`cerec audit --by`); nothing learns from them. `entities` and `relations` give
+    names; `triples` has `head`, `relation`, `tail`.
+
+    Usual other headers are known, others are named by `columns`, `{"user": "uid"}`. Several values
+    stand in a cell as a list, or as `lists` says (`{"genre": "comma"}`). A column of numbers is put
+    into ranges, as many as `bins` says; 0 leaves it as it is.
     """
     given = {
         "items": items,
@@ -67,7 +80,11 @@ def from_frames(
         "triples": triples,
         "planted": planted,
     }
-    tables = Tables([(_table("interactions", interactions), None)], bins=bins or {})
+    tables = Tables(
+        [(_table("interactions", interactions), None)],
+        reading=Reading(bins or {}, lists or {}),
+        columns=columns or {},
+    )
     for kind, frame in given.items():
         if frame is not None:
             setattr(tables, kind, _table(kind, frame))
@@ -78,57 +95,10 @@ def _table(label: str, source: Any) -> Table:
     return Table(label, to_polars(label, source), lambda row: f"{label}, row {row}")
 
 
-def to_polars(label: str, source: Any) -> pl.DataFrame:
-    """`source` as a polars frame; columns of a pandas frame are taken one by one."""
-    if isinstance(source, pl.LazyFrame):
-        return source.collect()
-    if isinstance(source, pl.DataFrame):
-        return source
-    try:
-        names: Iterable[Any] = source.columns if hasattr(source, "columns") else source.keys()
-        return pl.DataFrame([_series(str(n), source[n]) for n in names])
-    except (AttributeError, TypeError, pl.exceptions.PolarsError) as error:
-        raise DataError(
-            f"{label}: expected a frame or a mapping of columns, got {type(source).__name__} "
-            f"({one_line(error)}); pass a pandas or polars frame"
-        ) from None
-
-
-def _series(name: str, column: Any) -> pl.Series:
-    values = column.to_numpy() if hasattr(column, "to_numpy") else column
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iufbM":
-        if values.dtype.kind == "M":
-            values = values.astype("datetime64[us]")
-        return pl.Series(name, values, nan_to_null=True)
-    plain = [None if _missing(v) else v for v in values]
-    kinds = {type(v) for v in plain if v is not None}
-    if kinds & {list, tuple, set, np.ndarray}:
-        lists = [v if v is None or isinstance(v, Iterable) else [v] for v in plain]
-        texts = [None if v is None else [str(x) for x in _several(v)] for v in lists]
-        return pl.Series(name, texts, dtype=pl.List(pl.String))
-    if any(hasattr(k, "timestamp") for k in kinds):
-        return pl.Series(name, [None if v is None else v.timestamp() for v in plain])
-    if len(kinds) <= 1 and not kinds - {int, float, bool}:
-        return pl.Series(name, plain)
-    return pl.Series(name, [None if v is None else str(v) for v in plain], dtype=pl.String)
-
-
-def _several(value: Any) -> Iterable[Any]:
-    if isinstance(value, str):
-        return value.split("|")
-    return sorted(value, key=str) if isinstance(value, set) else value
-
-
-def _missing(value: Any) -> bool:
-    """True for None, nan, and pandas' NA and NaT."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
-
-
 def build(name: str, tables: Tables) -> Dataset:
     """The dataset of `tables`."""
-    notes = tables.notes
+    _check_columns(tables)
+    notes = tables.reading.notes
     pairs = [_pairs(table, part, notes) for table, part in tables.interactions]
     user, item = pl.concat([p.user for p in pairs]), pl.concat([p.item for p in pairs])
     item_ids, item_names = _listed(tables.items, ITEM)
@@ -137,8 +107,8 @@ def build(name: str, tables: Tables) -> Dataset:
     if tables.items is not None and len(items) > len(item_ids):
         strangers = len(items) - len(item_ids)
         notes.append(f"{strangers:,} items are not in {tables.items.label}: kept without facts")
-    entity_ids, entity_names = _listed(tables.entities, ENTITY, notes)
-    relation_ids, relation_names = _listed(tables.relations, RELATION, notes)
+    entity_ids, entity_names = _listed(tables.entities, ("entity",), notes)
+    relation_ids, relation_names = _listed(tables.relations, ("relation",), notes)
     facts = FactTable(items, entity_ids, entity_names, relation_ids)
     _add_facts(facts, tables, items)
     head, relation, tail = facts.columns
@@ -155,7 +125,7 @@ def build(name: str, tables: Tables) -> Dataset:
         tail=tail,
         rating=_optional(pairs, "rating"),
         time=_optional(pairs, "time"),
-        user_columns=_user_columns(tables.users, len(users)),
+        user_columns=_user_columns(tables, len(users)),
         part=_optional(pairs, "part"),
         names={
             "users": user_names,
@@ -171,13 +141,30 @@ def build(name: str, tables: Tables) -> Dataset:
     return assemble(raw)
 
 
+def _check_columns(tables: Tables) -> None:
+    """Give every table the headers the caller named, and refuse what none of them has."""
+    have = [c for table in tables.every for c in table.frame.columns]
+    for role, header in tables.columns.items():
+        if role not in ROLES:
+            raise ConfigError(f"columns: no role {role!r}; it takes {', '.join(ROLES)}")
+        if header not in have:
+            close = near_matches(header, have) or have[:12]
+            names = ", ".join(map(repr, close))
+            raise DataError(f"columns: no table has {header!r} to take as {role}; there is {names}")
+    for kind in ("items", "users", "entities", "relations", "triples", "planted"):
+        table = getattr(tables, kind)
+        if table is not None:
+            setattr(tables, kind, replace(table, roles=tables.columns))
+    tables.interactions = [(replace(t, roles=tables.columns), p) for t, p in tables.interactions]
+    described = [t for t in (tables.items, tables.users) if t is not None]
+    tables.reading.check([c for t in described for c in t.frame.columns])
+
+
 def _add_facts(facts: FactTable, tables: Tables, items: list[str]) -> None:
     if tables.items is not None:
-        ids, name = tables.items.ids(*ITEM), tables.items.column(*NAME)
+        ids, name = tables.items.ids(*ITEM), tables.items.column("name")
         skip = [ids.name] if name is None else [ids.name, name.name]
-        facts.add_attributes(tables.items, encode(ids, items), skip, tables.bins)
-    elif tables.bins:
-        raise DataError(f"bins of {sorted(tables.bins)} asked for, but there is no items table")
+        facts.add_attributes(tables.items, encode(ids, items), skip, tables.reading)
     if tables.triples is not None:
         ends = tables.triples
         facts.add_triples(ends.ids("head"), ends.ids("relation"), ends.ids("tail"))
@@ -195,10 +182,15 @@ class _Pairs:
 
 def _pairs(table: Table, part: int | None, notes: list[str]) -> _Pairs:
     """The interactions of one table."""
-    rating, time, own = table.column("rating"), table.column(*TIME), table.column("part")
-    user, item = table.ids(*USER), table.ids(*ITEM)
+    rating, time, own = (table.column(role) for role in ("rating", "timestamp", "part"))
+    user, item = table.ids("user", "person"), table.ids("item", "thing")
     used = {user.name, item.name, *(c.name for c in (rating, time, own) if c is not None)}
     _note_unused(table, used, notes)
+    seconds, unit = (None, "") if time is None else times(table, time)
+    if not table.exact:
+        read = [] if rating is None else [f"{rating.name!r} is how much an interaction weighs"]
+        read += [] if time is None else [f"{time.name!r} when it was ({unit})"]
+        notes += [f"{table.short}: {', '.join(read)}"] if read else []
     codes = None if part is None else np.full(len(user), part, np.int8)
     if part is None and own is not None:
         text = table.text(own)
@@ -209,7 +201,7 @@ def _pairs(table: Table, part: int | None, notes: list[str]) -> _Pairs:
         user.alias("user"),
         item.alias("item"),
         None if rating is None else numbers(table, rating, np.float32),
-        None if time is None else times(table, time),
+        seconds,
         codes,
         table.label,
     )
@@ -218,7 +210,7 @@ def _pairs(table: Table, part: int | None, notes: list[str]) -> _Pairs:
 def _note_unused(table: Table, used: Collection[str], notes: list[str]) -> None:
     unused = [c for c in table.frame.columns if c not in used]
     if unused:
-        notes.append(f"{Path(table.label).name}: columns not used: {', '.join(unused)}")
+        notes.append(f"{table.short}: columns not used: {', '.join(unused)}")
 
 
 def _optional(pairs: Sequence[_Pairs], column: str) -> Any:
@@ -233,36 +225,44 @@ def _optional(pairs: Sequence[_Pairs], column: str) -> Any:
 
 
 def _listed(
-    table: Table | None, column: tuple[str, ...], notes: list[str] | None = None
+    table: Table | None, roles: tuple[str, ...], notes: list[str] | None = None
 ) -> tuple[list[str], dict[str, str]]:
     """The ids of a table in its order, and the names it gives them; `notes` what else it has."""
     if table is None:
         return [], {}
-    ids = table.ids(*column)
+    ids = table.ids(*roles)
     distinct(table, ids)
-    name = table.column(*NAME)
+    name = table.column("name")
     texts = ids.to_list()
     if notes is not None:
         used = [ids.name] if name is None else [ids.name, name.name]
         _note_unused(table, used, notes)
     if name is None:
         return texts, {}
-    return texts, {i: n for i, n in zip(texts, table.text(name).to_list(), strict=True) if n}
+    blank = () if table.exact else ("", *MISSING)
+    names = zip(texts, table.text(name).to_list(), strict=True)
+    return texts, {i: n for i, n in names if n and n.strip().lower() not in blank}
 
 
-def _user_columns(table: Table | None, n_users: int) -> dict[str, list[str]]:
+def _user_columns(tables: Tables, n_users: int) -> dict[str, list[str]]:
     """What else the users' table says, a text for each user; those it does not list come last."""
+    table = tables.users
     if table is None:
         return {}
-    used = {c.name for c in (table.column(*USER), table.column(*NAME)) if c is not None}
+    used = {c.name for c in (table.column(*USER), table.column("name")) if c is not None}
     out = {}
     for column in table.frame.columns:
         if column in used:
             continue
         values = table.frame[column]
-        if values.dtype == pl.List(pl.String):
-            values = values.list.join(SEPARATOR)
-        texts = table.text(values).fill_null("").to_list()
+        if table.exact and column not in tables.reading.bins:
+            if values.dtype == pl.List(pl.String):
+                values = values.list.join(SEPARATOR)
+            texts = table.text(values).fill_null("").to_list()
+        else:
+            texts = [""] * len(table.frame)
+            for row, value in zip(*tables.reading.cells(table, values), strict=True):
+                texts[row] += f"{SEPARATOR}{value}" if texts[row] else value
         out[column] = [*texts, *([""] * (n_users - len(texts)))]
     return out
 

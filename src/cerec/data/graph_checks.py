@@ -1,52 +1,22 @@
-"""Findings about the facts: what is missing, repeated, or says nothing."""
+"""Findings about the triples: what is repeated, dangling, or the wrong way round."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
+from cerec.data.facts import Facts
 from cerec.data.inverses import find_inverses
 from cerec.data.report import Finding
 
-_NEARLY_ALL = 0.9
 _EXAMPLES = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FactTable:
-    """Facts between an item and an entity: item and value of each; a value is a pair of relation
-    and entity.
-    """
-
-    item: NDArray[np.int32]
-    value: NDArray[np.int64]
-    relation: NDArray[np.int64]
-    """Relation of each value."""
-    entity: NDArray[np.int64]
-    """Entity row of each value."""
-
-    @property
-    def n_values(self) -> int:
-        """Distinct values."""
-        return len(self.relation)
-
-    @staticmethod
-    def of(data: Dataset) -> FactTable:
-        """The facts of `data` about items."""
-        fact, n_items, width = data.triples, len(data.items), max(len(data.entities), 1)
-        keep = (fact.head < n_items) & (fact.tail >= n_items)
-        key = fact.relation[keep].astype(np.int64) * width + (fact.tail[keep] - n_items)
-        distinct, value = np.unique(key, return_inverse=True)
-        return FactTable(fact.head[keep], value, distinct // width, distinct % width)
-
-
-def graph_findings(data: Dataset, facts: FactTable) -> Iterator[Finding]:
+def graph_findings(data: Dataset, facts: Facts) -> Iterator[Finding]:
     """Everything worth saying about the triples of `data`."""
-    if not len(facts.item):
+    if not facts.of_item.size:
         yield Finding(
             "warning", "no_facts", "No item has an attribute: nothing can be explained.",
             len(data.items), 1.0,
@@ -54,58 +24,10 @@ def graph_findings(data: Dataset, facts: FactTable) -> Iterator[Finding]:
         )  # fmt: skip
         if not len(data.triples):
             return
-    yield from _undescribed(data, facts)
-    yield from _empty_values(data, facts)
     yield from _repeated(data)
     yield from _dominant(data)
     yield from _dangling(data)
     yield from _backward(data)
-
-
-def _undescribed(data: Dataset, facts: FactTable) -> Iterator[Finding]:
-    without = np.flatnonzero(np.bincount(facts.item, minlength=len(data.items)) == 0)
-    if len(without) and len(facts.item):
-        share = len(without) / len(data.items)
-        yield Finding(
-            "warning" if share > 0.05 else "note", "items_without_attributes",
-            f"{len(without):,} of {len(data.items):,} items have no attribute: they can be "
-            "recommended, not explained.",
-            len(without), share,
-            "Complete their attributes, or leave them out with filters.require_attributes.",
-            tuple(data.items.name(k) for k in without[:_EXAMPLES].tolist()),
-        )  # fmt: skip
-
-
-def _empty_values(data: Dataset, facts: FactTable) -> Iterator[Finding]:
-    uses = np.bincount(facts.value, minlength=facts.n_values)
-    once = np.flatnonzero(uses == 1)
-    if len(once):
-        yield Finding(
-            "note", "values_on_one_item",
-            f"{len(once):,} of {facts.n_values:,} values stand on a single item: no other item "
-            "shares them.",
-            len(once), len(once) / facts.n_values,
-            "Cut columns of numbers into ranges (bins, when loading); leave rare entities out with "
-            "filters.min_entity (the paper: 10).",
-            _value_names(data, facts, once),
-        )  # fmt: skip
-    everywhere = np.flatnonzero(uses >= max(_NEARLY_ALL * len(data.items), 2))
-    if len(everywhere):
-        yield Finding(
-            "warning", "values_on_nearly_all_items",
-            f"{len(everywhere):,} values stand on at least {_NEARLY_ALL:.0%} of the items: they "
-            "tell no item from another.",
-            len(everywhere), len(everywhere) / facts.n_values,
-            "Leave their relation out with filters.leave_out.",
-            _value_names(data, facts, everywhere),
-        )  # fmt: skip
-
-
-def _value_names(data: Dataset, facts: FactTable, values: NDArray[np.int64]) -> tuple[str, ...]:
-    return tuple(
-        f"{data.relations.name(int(facts.relation[v]))}: {data.entities.name(int(facts.entity[v]))}"
-        for v in values[:_EXAMPLES].tolist()
-    )
 
 
 def _repeated(data: Dataset) -> Iterator[Finding]:

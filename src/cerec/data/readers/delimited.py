@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,16 @@ def read_delimited(path: Path, sep: str = ",", quote: str | None = '"') -> Table
     return parse_delimited(path, read_bytes(path), sep, quote)
 
 
-def parse_delimited(path: Path, raw: bytes, sep: str, quote: str | None) -> Table:
+def separator(raw: bytes, usual: str) -> str:
+    """What stands between the headers: the sign that gives the most of them, or the usual one."""
+    line = raw.lstrip(b"\r\n")[:65536].partition(b"\n")[0].decode("utf-8", "replace")
+    bare = re.sub('"[^"]*"', "", line)
+    return max((usual, ",", ";", "\t", "|"), key=bare.count)
+
+
+def parse_delimited(
+    path: Path, raw: bytes, sep: str, quote: str | None, exact: bool = False
+) -> Table:
     """The table in `raw`, the content of `path`."""
     decode(path, raw)
     out = np.empty((raw.count(b"\n") + 2, 3), np.int64)
@@ -106,7 +116,8 @@ def parse_delimited(path: Path, raw: bytes, sep: str, quote: str | None) -> Tabl
         )
     lines = out[1:rows, 1].copy()
     frame = _read(path, raw, header, out[:rows], sep, quote)
-    return Table(str(path), frame, lambda row: f"{path}:{lines[row]}")
+    place = lambda row: f"{path}:{lines[row]}"  # noqa: E731
+    return Table(str(path), frame, place, exact=exact, comma=sep == ";")
 
 
 def _header(

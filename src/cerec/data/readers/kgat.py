@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cerec.data.assemble import Raw, assemble
 from cerec.data.attributes import read_planted
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset
-from cerec.data.escape import MARK, is_escaped, unescape
+from cerec.data.escape import MARK, is_marked, unescape
 from cerec.data.names import readable_entity
 from cerec.data.ragged import distinct
 from cerec.data.readers.kgat_lines import Lines, read_lines, side_file, values_of
@@ -108,7 +108,7 @@ def read_kgat(folder: Path, **options: str) -> Dataset:
         raise DataError(
             f"{folder}: no interaction file; expected train.txt, or name one: train=FILE"
         )
-    change = unescape if is_escaped(folder) else None
+    change = unescape if is_marked(folder) else None
     lists = _Lists(
         user=_read_list(paths["user"], change),
         item=_read_list(paths["item"], change),

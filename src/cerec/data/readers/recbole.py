@@ -7,23 +7,24 @@ Two more files of the same kind carry names where they are known: `NAME.entity` 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from cerec.data.columns import Table
 from cerec.data.dataset import Dataset
-from cerec.data.escape import MARK, is_escaped, unescape
+from cerec.data.escape import MARK, is_marked, unescape
 from cerec.data.frames import PARTS, Tables, build
 from cerec.data.readers.delimited import read_delimited
 from cerec.data.readers.tables import find_table, read_table
 from cerec.data.text import PACKED, stem_of
+from cerec.data.values import Reading
 from cerec.errors import DataError
 
-OPTIONS = ("bins",)
+OPTIONS = ("bins", "columns")
 _TYPES = ("token", "token_seq", "float", "float_seq")
 _SIDE = {"user": "users", "item": "items", "entity": "entities", "relation": "relations"}
-_TITLES = ("name", "title", "movie_title", "item_name", "item_title", "product_title")
 
 
 def looks_like(folder: Path) -> bool:
@@ -68,28 +69,32 @@ def _part(path: Path) -> str:
     return middle if middle in PARTS else ""
 
 
-def read_recbole(folder: Path, bins: Mapping[str, int] | None = None) -> Dataset:
+def read_recbole(
+    folder: Path, bins: Mapping[str, int] | None = None, columns: Mapping[str, str] | None = None
+) -> Dataset:
     """The dataset of a folder of atomic files.
 
-    Token columns of `.item` become attributes; float columns only when `bins` asks for them. The
+    Token columns of `.item` become attributes, float columns ranges (`bins` says how many). The
     facts of `.kg` belong to the items that `.link` names; without it, to items of the same id.
     """
     inter, side = _files(folder)
-    escaped = is_escaped(folder)
+    escaped = is_marked(folder)
     read = {kind: _read(path, escaped) for kind, path in side.items()}
     notes: list[str] = []
+    floats = [c for kind in ("item", "user") if kind in read for c in read[kind].floats]
+    reading = Reading(bins or {}, floats=floats, notes=notes)
     pairs = [(_read(path, escaped).table(), PARTS.get(part)) for part, path in inter.items()]
-    tables = Tables(interactions=pairs, bins=bins or {}, notes=notes)
+    tables = Tables(interactions=pairs, reading=reading, columns=columns or {})
     for kind, name in _SIDE.items():
         if kind in read:
-            setattr(tables, name, read[kind].attributes(bins or {}, notes))
+            setattr(tables, name, read[kind].attributes(reading))
     items = _items(tables)
     if "kg" in read:
         link = read["link"].table() if "link" in read else None
         tables.triples = _linked(read["kg"].table(), link, items, notes)
     planted = find_table(folder, "planted")
     if planted is not None:
-        tables.planted = read_table(planted)
+        tables.planted = read_table(planted, exact=True)
     return build(folder.resolve().name, tables)
 
 
@@ -108,30 +113,34 @@ class _Atomic:
                 )
             self.types[name] = kind
 
+    @property
+    def floats(self) -> list[str]:
+        """Columns of one number a row."""
+        return [name for name, kind in self.types.items() if kind == "float"]
+
     def table(self) -> Table:
         """The columns under their bare names."""
         frame = self.raw.frame.rename(dict(zip(self.raw.frame.columns, self.types, strict=True)))
-        return Table(self.raw.label, frame, self.raw.place)
+        return replace(self.raw, frame=frame, exact=True)
 
-    def attributes(self, bins: Mapping[str, int], notes: list[str]) -> Table:
-        """The table with a title as `name`, token sequences as lists, and no other floats."""
+    def attributes(self, reading: Reading) -> Table:
+        """The table with token sequences as lists, and no sequences of numbers."""
         table = self.table()
         frame = table.frame
         identifier, *others = frame.columns
-        title = next((c for c in _TITLES if c in others), None)
-        unused = [c for c in others if self.types[c].startswith("float") and c not in bins]
+        title = table.column("name")
+        unused = [c for c in others if self.types[c] == "float_seq"]
         if unused:
-            notes.append(f"{self.path.name}: float columns not used without bins: {unused}")
+            reading.notes.append(f"{self.path.name}: sequences of numbers not used: {unused}")
         frame = frame.drop(unused)
         for column in frame.columns:
-            if column in (identifier, title) or column in bins:
+            named = column in (identifier, None if title is None else title.name)
+            if named or column in reading.bins or column in reading.floats:
                 continue
             several = self.types[column] == "token_seq"
             values = pl.col(column).str.split(" ") if several else pl.concat_list(column)
             frame = frame.with_columns(values)
-        if title and title != "name":
-            frame = frame.rename({title: "name"})
-        return Table(table.label, frame, table.place)
+        return replace(table, frame=frame)
 
 
 def _read(path: Path, escaped: bool) -> _Atomic:
@@ -139,24 +148,24 @@ def _read(path: Path, escaped: bool) -> _Atomic:
     if escaped:
         plain = {c: [unescape(v) if v else v for v in table.frame[c]] for c in table.frame.columns}
         frame = pl.DataFrame(plain, schema=table.frame.schema)
-        table = Table(table.label, frame, table.place)
+        table = replace(table, frame=frame)
     return _Atomic(path, table)
 
 
 def _items(tables: Tables) -> set[str]:
     """Every item id there is."""
-    columns = [t.ids("item_id", "item") for t, _ in tables.interactions]
+    columns = [t.ids("item") for t, _ in tables.interactions]
     if tables.items is not None:
-        columns.append(tables.items.ids("item_id", "item"))
+        columns.append(tables.items.ids("item"))
     return {i for column in columns for i in column.unique().to_list()}
 
 
 def _linked(kg: Table, link: Table | None, items: set[str], notes: list[str]) -> Table:
     """Triples in which a linked entity is replaced by its items."""
-    head, relation, tail = kg.ids("head_id"), kg.ids("relation_id"), kg.ids("tail_id")
+    head, relation, tail = (kg.ids(c) for c in ("headid", "relation", "tailid"))
     frame = pl.DataFrame({"head": head, "relation": relation, "tail": tail})
     if link is not None:
-        item, entity = link.ids("item_id"), link.ids("entity_id")
+        item, entity = link.ids("item"), link.ids("entity")
         known = item.is_in(items)
         if not known.all():
             notes.append(f"{link.label}: {(~known).sum():,} links of unknown items not used")
@@ -166,7 +175,7 @@ def _linked(kg: Table, link: Table | None, items: set[str], notes: list[str]) ->
     nodes = pl.concat([frame["head"], frame["tail"]]).unique()
     entities = (~nodes.is_in(items)).sum()
     notes.append(
-        f"{Path(kg.label).name}: {len(head):,} triples, {relation.n_unique()} relations, "
+        f"{kg.short}: {len(head):,} triples, {relation.n_unique()} relations, "
         f"{entities:,} entities that are not items"
     )
     return Table(kg.label, frame, kg.place)

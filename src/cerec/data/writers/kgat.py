@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
-from cerec.data.escape import escape, mark_escaped, needs_escape
+from cerec.data.escape import escape, mark, needs_escape
 from cerec.data.frames import PARTS
 from cerec.data.writers.tables import planted_frame, write_frame
 
@@ -24,7 +24,7 @@ def write_kgat(data: Dataset, folder: Path) -> None:
     tables = (data.users, data.items, data.entities, data.relations)
     special = any(needs_escape([*table.ids, *table.names]) for table in tables)
     if special:
-        mark_escaped(folder)
+        mark(folder)
     _write_parts(data, folder)
     t = data.triples
     facts = pl.DataFrame({"head": t.head, "relation": t.relation, "tail": t.tail})

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from cerec.data.dataset import Dataset
-from cerec.data.escape import escape, mark_escaped, needs_escape
+from cerec.data.escape import escape, mark, needs_escape
 from cerec.data.writers.tables import (
     id_frame,
     interaction_frame,
@@ -28,7 +28,7 @@ def write_recbole(data: Dataset, folder: Path) -> None:
     special = any(needs_escape([*table.ids, *table.names]) for table in every.values())
     special |= any(needs_escape(column.to_list()) for column in more)
     if special:
-        mark_escaped(folder)
+        mark(folder)
     pairs = interaction_frame(data).rename({"user": "user_id", "item": "item_id"})
     kinds = {"rating": "float", "timestamp": "float"}
     _write(folder / f"{_NAME}.inter", pairs, special, kinds)

@@ -16,13 +16,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cerec.data.columns import SEPARATOR
 from cerec.data.dataset import Dataset
-from cerec.data.frames import ITEM, NAME, PARTS
+from cerec.data.frames import PARTS
 from cerec.data.ids import IdTable
 from cerec.data.names import relation_names
+from cerec.data.values import SEPARATOR
 
-_RESERVED = {*ITEM, *NAME}
+_RESERVED = {"item", "name"}
 
 
 def frames(data: Dataset) -> dict[str, pl.DataFrame]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from cerec.data.dataset import Dataset
+from cerec.data.escape import mark
 from cerec.data.writers.kgat import write_kgat
 from cerec.data.writers.recbole import write_recbole
 from cerec.data.writers.tables import frames, write_frame
@@ -13,21 +15,17 @@ from cerec.errors import DataError, one_of
 from cerec.files import Unwritten, replacing
 
 
-def _write_csv(data: Dataset, folder: Path) -> None:
+def _write_tables(data: Dataset, folder: Path, ending: str = "csv") -> None:
+    mark(folder, "exact")
     for name, frame in frames(data).items():
-        write_frame(frame, folder / f"{name}.csv")
-
-
-def _write_parquet(data: Dataset, folder: Path) -> None:
-    for name, frame in frames(data).items():
-        write_frame(frame, folder / f"{name}.parquet")
+        write_frame(frame, folder / f"{name}.{ending}")
 
 
 WRITERS: Mapping[str, Callable[[Dataset, Path], None]] = {
     "kgat": write_kgat,
     "recbole": write_recbole,
-    "tables": _write_csv,
-    "parquet": _write_parquet,
+    "tables": _write_tables,
+    "parquet": partial(_write_tables, ending="parquet"),
 }
 
 
