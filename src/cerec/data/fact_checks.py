@@ -114,7 +114,7 @@ def _implied(data: Dataset, facts: Facts) -> Iterator[Finding]:
     a, b = fit[both.row], fit[both.col]
     always = (both.data == uses[a]) & (a != b) & ((uses[a] < uses[b]) | (a < b))
     always &= uses[a] * np.log(uses[b] / len(data.items)) < _NO_CHANCE
-    narrow, wide = a[always], b[always]
+    narrow, wide = np.unique(np.stack([a[always], b[always]]), axis=1)
     if len(narrow):
         say = zip(_names(data, facts, narrow), _names(data, facts, wide), strict=True)
         count = len(np.unique(narrow))
