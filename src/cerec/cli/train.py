@@ -208,6 +208,9 @@ def tell(run: Run, folder: Path, done: str) -> None:
     words = shlex.join(["cerec", "recommend", str(folder), "--user", first])
     best = run.meta.get("best_epoch", -1)
     remark(f"{done} {folder}{f', as of epoch {best}' if best > 0 else ''}; try: {words}")
+    held = run.split.valid.size + run.split.test.size
+    if held and run.known.size == run.split.train.size:
+        remark(f"{held:,} held-out pairs are not known: lists may name what a user already has")
     if run.metrics:
         show_metrics(run)
     else:
