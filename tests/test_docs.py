@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -36,3 +37,19 @@ def test_no_table_is_empty(page: Path) -> None:
     for n, line in enumerate(lines):
         if re.fullmatch(r"\|(\s*:?-+:?\s*\|)+", line):
             assert lines[n + 1].startswith("|"), f"{page.name}, line {n + 1}: a table without rows"
+
+
+PUBLIC = re.compile(
+    r"^(?:from (cerec(?:\.\w+)*) import ([\w, ]+)|import (cerec(?:\.\w+)*))", re.MULTILINE
+)
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_examples_import_public_names_only(page: Path) -> None:
+    for module, names, whole in PUBLIC.findall(page.read_text(encoding="utf-8")):
+        assert (module or whole).count(".") < 2, f"{page.name}: {module or whole} is not public"
+        public = importlib.import_module(module or whole)
+        for name in filter(None, (n.strip() for n in names.split(","))):
+            allowed = getattr(public, "__all__", [name])
+            assert name in allowed, f"{page.name}: {name} is no public name of {module}"
+            assert getattr(public, name) is not None

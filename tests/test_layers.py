@@ -11,7 +11,7 @@ import cerec
 
 SOURCE = Path(cerec.__file__).parents[1]
 ROOMS = [
-    *("errors", "files", "rng", "threads", "interrupts", "history", "checkpoint"),
+    *("exports", "errors", "files", "rng", "threads", "interrupts", "history", "checkpoint"),
     *("settings", "data", "metrics", "recommend", "walk", "agent", "explain", "runs"),
     *("serve", "cli"),
 ]

@@ -8,7 +8,9 @@ print(run.explain(data.users[0], run.recommend(data.users[0])[0].item))
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cerec.exports import exports
 
 __version__ = "0.1.0"
 
@@ -22,21 +24,6 @@ if TYPE_CHECKING:
     from cerec.runs.train import train
     from cerec.runs.wrap import explainer
     from cerec.settings.run import RunConfig
-
-_HOMES = {
-    "CerecError": "cerec.errors",
-    "Change": "cerec.explain.explanation",
-    "Dataset": "cerec.data.dataset",
-    "Explanation": "cerec.explain.explanation",
-    "Recommendation": "cerec.runs.run",
-    "Run": "cerec.runs.run",
-    "RunConfig": "cerec.settings.run",
-    "WhatIf": "cerec.explain.explanation",
-    "explainer": "cerec.runs.wrap",
-    "load": "cerec.data.load",
-    "open": "cerec.runs.run:open_run",
-    "train": "cerec.runs.train",
-}
 
 __all__ = [
     "CerecError",
@@ -54,18 +41,4 @@ __all__ = [
     "train",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Public names are imported when first used, so that `import cerec` stays quick."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'cerec' has no attribute {name!r}")
-    from importlib import import_module
-
-    module, _, attribute = _HOMES[name].partition(":")
-    value = getattr(import_module(module), attribute or name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = exports(__name__, __file__)

@@ -1,1 +1,12 @@
-"""Stage 7: weights to verified explanations."""
+"""From a recommender to an answer: the smallest change, checked, in words."""
+
+from typing import TYPE_CHECKING
+
+from cerec.exports import exports
+
+if TYPE_CHECKING:
+    from cerec.explain.explanation import Change, Comparison, Explanation, WhatIf
+
+__all__ = ["Change", "Comparison", "Explanation", "WhatIf"]
+
+__getattr__, __dir__ = exports(__name__, __file__)

@@ -27,6 +27,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.data.dataset import Dataset
+from cerec.data.ragged import Ragged
+
 Doubles = NDArray[np.float64]
 ItemRows = NDArray[np.integer[Any]]
 Pair = tuple[str, str]
@@ -53,6 +56,28 @@ class Recommender(Protocol):
 
     def known(self, user: int) -> ItemRows:
         """Item rows that are never listed for this user."""
+        ...
+
+
+class Trainable(Protocol):
+    """A model that `cerec.train(data, model=...)` can train."""
+
+    def fit(self, data: Dataset, history: Ragged, *, seed: int) -> object:
+        """Learn from `history`, the rows of the items that each user of `data` has taken."""
+        ...
+
+    @property
+    def users(self) -> Sequence[str]:
+        """Ids in its own order, once it has learned."""
+        ...
+
+    @property
+    def items(self) -> Sequence[str]:
+        """Ids in its own order, once it has learned."""
+        ...
+
+    def scores(self, users: ItemRows) -> Doubles:
+        """(n, I) one row of scores for each user row."""
         ...
 
 

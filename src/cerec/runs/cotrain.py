@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cerec.checkpoint import drop_checkpoint
 from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
@@ -21,9 +20,9 @@ from cerec.recommend.base import Material, Recommender
 from cerec.recommend.models import build
 from cerec.recommend.newcomers import for_newcomers
 from cerec.recommend.scorer import NotFinite
-from cerec.runs.asked import Asked
 from cerec.runs.board import Board, drop_events
 from cerec.runs.evaluate import final_figures, validation_figures
+from cerec.runs.job import Job
 from cerec.runs.kept import kept_of
 from cerec.runs.notes import idle, in_force
 from cerec.runs.run import Run
@@ -38,14 +37,14 @@ if TYPE_CHECKING:
 log = logging.getLogger("cerec")
 
 
-def cotrain(data: Dataset, parts: Split, asked: Asked, folder: Path | None, *, resume: bool) -> Run:
-    """Recommender and agent, learned from the train part; the run of them, written to a folder."""
+def cotrain(data: Dataset, parts: Split, job: Job, folder: Path | None, *, resume: bool) -> Run:
+    """Recommender and agent, learned from the train part, and the run of them."""
     from cerec.agent.agent import WalkAgent
     from cerec.agent.loop import Trainer
 
-    config, seed = asked.config, asked.seed
+    config, seed = job.config, job.seed
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
-    for words in idle(config, data, facts, asked.negatives, validated=parts.valid.size > 0):
+    for words in idle(config, data, facts, job.negatives, validated=parts.valid.size > 0):
         log.warning(words)
     model = _model(config, Material(parts.train, facts, ckg, seed))
     agent = WalkAgent(config.agent, config.encoder, ckg, facts, seed=seed)
@@ -60,10 +59,10 @@ def cotrain(data: Dataset, parts: Split, asked: Asked, folder: Path | None, *, r
         validate=lambda scorer: validation_figures(
             for_newcomers(scorer, parts.train), parts, config.train.metric
         ),
-        watchers=_watchers(asked),
+        watchers=_watchers(job),
         folder=folder / "checkpoint" if folder else None,
-        negatives=asked.negatives,
-        stamp=fingerprint({**asked.begun, "config": to_toml(_numbers(config))}),
+        negatives=job.negatives,
+        stamp=fingerprint({**job.begun, "config": to_toml(_numbers(config))}),
     )
     if resume and not trainer.resume():
         log.warning(f"{folder}: nothing to resume there; beginning anew")
@@ -72,7 +71,7 @@ def cotrain(data: Dataset, parts: Split, asked: Asked, folder: Path | None, *, r
     with _telling_divergence(config), closing(board) if board else nullcontext():
         finished = trainer.run()
         scorer = for_newcomers(model.scorer(), parts.train)
-    run = Run(
+    return Run(
         data,
         parts,
         kept_of(scorer, facts),
@@ -85,17 +84,11 @@ def cotrain(data: Dataset, parts: Split, asked: Asked, folder: Path | None, *, r
         meta={
             "finished": finished,
             "best_epoch": trainer.progress.stopper.best_epoch,
-            "seconds": round(earlier + time.perf_counter() - asked.started, 2),
-            "removed": asked.removed,
-            "begun": asked.begun,
+            "seconds": round(earlier + time.perf_counter() - job.started, 2),
+            "removed": job.removed,
+            "begun": job.begun,
         },
     )
-    if folder:
-        (folder / "run.json").unlink(missing_ok=True)  # an old run stays whole until here
-        run.write(folder)
-        if finished:
-            drop_checkpoint(folder / "checkpoint")
-    return run
 
 
 def _numbers(config: RunConfig) -> RunConfig:
@@ -129,11 +122,11 @@ def _telling_divergence(config: RunConfig) -> Iterator[None]:
         ) from None
 
 
-def _watchers(asked: Asked) -> list[Callable[[Row], None]]:
+def _watchers(job: Job) -> list[Callable[[Row], None]]:
     from cerec.agent.watch import LossWatch
 
-    config, r = asked.config, asked.config.recommender
-    out = [] if asked.on_row is None else [asked.on_row]
+    config, r = job.config, job.config.recommender
+    out = [] if job.on_row is None else [job.on_row]
     if config.system is None and r.model != "climf-original":
         out.append(LossWatch(r))
     return out

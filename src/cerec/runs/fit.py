@@ -7,7 +7,6 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from cerec.history import Row
 from cerec.recommend.linear.choose import Looked, choose
 from cerec.recommend.linear.fit import Chosen, Material, build
 from cerec.runs.agents import learn_agent
-from cerec.runs.asked import Asked
 from cerec.runs.evaluate import final_figures
+from cerec.runs.job import Job
 from cerec.runs.kept import Kept
 from cerec.runs.notes import idle
 from cerec.runs.run import Run
@@ -32,13 +31,12 @@ STEPS = ("which items go together", "what attributes say", "factors", "measuring
 """In this order; a row of progress for each."""
 
 
-def fit(data: Dataset, parts: Split, asked: Asked, folder: Path | None, *, resume: bool) -> Run:
+def fit(data: Dataset, parts: Split, job: Job) -> Run:
     """The run of the linear recommender; quick enough that nothing is resumed."""
-    del resume
-    settings = asked.config.linear or LinearConfig()
-    progress = _Progress(asked)
+    settings = job.config.linear or LinearConfig()
+    progress = _Progress(job)
     facts = Facts.build(data)
-    for words in idle(asked.config, data, facts, asked.negatives):
+    for words in idle(job.config, data, facts, job.negatives):
         log.warning(words)
     material = _material(parts.train, facts)
     looked = _looked(material, parts, settings, progress)
@@ -53,33 +51,27 @@ def fit(data: Dataset, parts: Split, asked: Asked, folder: Path | None, *, resum
     vectors, rows = None, progress.rows
     if settings.agent:
         subject = kept.subject(data, facts, known)
-        vectors, learned = learn_agent(
-            data, subject, asked.config, seed=asked.seed, on_row=asked.on_row
-        )
+        vectors, learned = learn_agent(data, subject, job.config, seed=job.seed, on_row=job.on_row)
         rows = rows + learned
-    run = Run(
+    return Run(
         data,
         parts,
         kept,
         known=known,
-        config=asked.config,
-        seed=asked.seed,
+        config=job.config,
+        seed=job.seed,
         vectors=vectors,
         metrics=metrics,
         history=rows,
         meta={
             "finished": True,
             "refitted": refitted,
-            "seconds": round(time.perf_counter() - asked.started, 2),
+            "seconds": round(time.perf_counter() - job.started, 2),
             "chosen": described(looked, data),
-            "removed": asked.removed,
-            "begun": asked.begun,
+            "removed": job.removed,
+            "begun": job.begun,
         },
     )
-    if folder is not None:
-        (folder / "run.json").unlink(missing_ok=True)  # an old run stays whole until here
-        run.write(folder)
-    return run
 
 
 def everything(parts: Split) -> Ragged:
@@ -129,9 +121,9 @@ def _looked(
 class _Progress:
     """A row of the history for every step."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, job: Job) -> None:
         self.rows: list[Row] = []
-        self._asked, self._since = asked, time.perf_counter()
+        self._job, self._since = job, time.perf_counter()
 
     def __call__(self, step: str) -> None:
         now = time.perf_counter()
@@ -139,5 +131,5 @@ class _Progress:
         row["seconds"] = round(now - self._since, 3)
         self._since = now
         self.rows.append(row)
-        if self._asked.on_row is not None:
-            self._asked.on_row({**row, "until": len(STEPS)})
+        if self._job.on_row is not None:
+            self._job.on_row({**row, "until": len(STEPS)})

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from cerec.checkpoint import drop_checkpoint
 from cerec.data.dataset import Dataset
 from cerec.data.filters import apply
 from cerec.data.split import Split, split
@@ -17,10 +19,12 @@ from cerec.errors import ConfigError, DataError
 from cerec.history import Row
 from cerec.recommend.asking import described, list_length
 from cerec.recommend.base import NegativeSampler
-from cerec.runs.asked import Asked
+from cerec.recommend.protocol import Trainable
 from cerec.runs.board import writer
 from cerec.runs.fit import fit
+from cerec.runs.job import Job
 from cerec.runs.lock import held
+from cerec.runs.own_model import fit_model, refuse_no_model
 from cerec.runs.run import Run, open_run
 from cerec.runs.start import prepare
 from cerec.settings.run import RunConfig, to_toml
@@ -39,6 +43,7 @@ def train(
     force: bool = False,
     on_row: Callable[[Row], None] | None = None,
     negatives: NegativeSampler | None = None,
+    model: Trainable | None = None,
 ) -> Run:
     """Train a recommender on `data`: the linear one, or what `config.model` names.
 
@@ -47,6 +52,9 @@ def train(
     best recommender so far. A sampler of one's own (`negatives`) takes the place of the ordinary
     negatives that `config.signals` names. `on_row` gets a row for every epoch or step, and in it
     `until`, where the phase ends if validation finds nothing better.
+
+    With `model`, an object with the methods of `cerec.recommend.Trainable`, that model learns
+    from the train part in place of the one that `config.model` names.
 
     Nothing held out enters graph, sampler or stopping: validation chooses, test is looked at
     once, at the end.
@@ -64,44 +72,45 @@ def train(
     if negatives is not None:
         list_length(negatives)  # refuses what is no sampler
         begun["negatives"] = described(negatives)
+    if model is not None:
+        refuse_no_model(model)
+        if resume:
+            raise ConfigError("a model of your own cannot be resumed; train it again")
+        begun["model"] = type(model).__name__
     with training_threads(learning=config.linear is None or config.linear.agent):
-        return _train(data, config, seed, begun, started, out, resume, force, on_row, negatives)
+        job = Job(config, seed, begun, started, on_row, negatives, model)
+        return _train(data, job, out, resume=resume, force=force)
 
 
-def _train(
-    data: Dataset,
-    config: RunConfig,
-    seed: int,
-    begun: dict[str, Any],
-    started: float,
-    out: str | Path | None,
-    resume: bool,
-    force: bool,
-    on_row: Callable[[Row], None] | None,
-    negatives: NegativeSampler | None,
-) -> Run:
-    data, removed = apply(data, config.filters)
-    parts = split(data, config.split, seed=seed)
+def _train(data: Dataset, job: Job, out: str | Path | None, *, resume: bool, force: bool) -> Run:
+    data, removed = apply(data, job.config.filters)
+    job = replace(job, removed=tuple(map(str, removed)))
+    parts = split(data, job.config.split, seed=job.seed)
     if parts.train.size == 0:
         raise DataError(f"{data.name}: no interactions are left to learn from; filter less")
-    _refuse_full_lists(config.train.metric, len(data.items))
-    asked = Asked(config, seed, begun, [str(r) for r in removed], started, on_row, negatives)
-    make = fit if config.linear is not None else _cotrain
+    _refuse_full_lists(job.config.train.metric, len(data.items))
     if out is None:
-        return make(data, parts, asked, None, resume=False)
+        return _learned(data, parts, job, None, resume=False)
     folder = Path(out)
     with held(folder):
-        if prepare(folder, begun, resume=resume, force=force):
+        if prepare(folder, job.begun, resume=resume, force=force):
             return open_run(folder)
-        return make(data, parts, asked, folder, resume=resume)
+        run = _learned(data, parts, job, folder, resume=resume)
+        (folder / "run.json").unlink(missing_ok=True)  # an old run stays whole until here
+        run.write(folder)
+        if run.meta["finished"]:
+            drop_checkpoint(folder / "checkpoint")
+    return run
 
 
-def _cotrain(
-    data: Dataset, parts: Split, asked: Asked, folder: Path | None, *, resume: bool
-) -> Run:
+def _learned(data: Dataset, parts: Split, job: Job, folder: Path | None, *, resume: bool) -> Run:
+    if job.model is not None:
+        return fit_model(data, parts, job, job.model)
+    if job.config.linear is not None:
+        return fit(data, parts, job)
     from cerec.runs.cotrain import cotrain  # which needs torch
 
-    return cotrain(data, parts, asked, folder, resume=resume)
+    return cotrain(data, parts, job, folder, resume=resume)
 
 
 def checked(who: str, data: object, config: object, seed: object) -> int:

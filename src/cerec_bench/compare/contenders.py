@@ -34,8 +34,8 @@ from cerec.recommend.scorer import Scorer
 from cerec.recommend.subject import Subject
 from cerec.recommend.topk import top_k_all
 from cerec.rng import generator
-from cerec.runs.asked import Asked
 from cerec.runs.fit import fit as fit_linear
+from cerec.runs.job import Job
 from cerec.runs.notes import in_force
 from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.settings.linear import LinearConfig
@@ -177,8 +177,8 @@ def _linear(task: Task) -> Fitted:
     known = task.material.known
     nothing = Ragged(np.zeros(len(known) + 1, np.int64), np.zeros(0, np.int32))
     config = RunConfig(model={"name": LINEAR, **task.params, "holdout": True})
-    asked = Asked(config, task.material.seed, {}, [], time.perf_counter(), None, None)
-    run = fit_linear(task.data, Split(known, task.valid, nothing), asked, None, resume=False)
+    asked = Job(config, task.material.seed, {}, time.perf_counter())
+    run = fit_linear(task.data, Split(known, task.valid, nothing), asked)
     return Fitted(partial(_of_subject, run.subject), 0, 0)
 
 

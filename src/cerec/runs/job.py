@@ -1,4 +1,4 @@
-"""What one training was asked for."""
+"""What one training is to do."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from typing import Any
 
 from cerec.history import Row
 from cerec.recommend.base import NegativeSampler
+from cerec.recommend.protocol import Trainable
 from cerec.settings.run import RunConfig
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class Job:
     """Settings, seed, and who wants to see the progress."""
 
     config: RunConfig
     seed: int
     begun: dict[str, Any]
     """Data, settings and seed as they are written into the folder at the start."""
-    removed: list[str]
-    """What the filters left out."""
     started: float
-    on_row: Callable[[Row], None] | None
-    negatives: NegativeSampler | None
+    on_row: Callable[[Row], None] | None = None
+    negatives: NegativeSampler | None = None
+    model: Trainable | None = None
+    """One that somebody brought, in place of the one that the settings name."""
+    removed: tuple[str, ...] = ()
+    """What the filters left out."""
