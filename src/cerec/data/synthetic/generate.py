@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from cerec.data.dataset import TEST, TRAIN, Dataset, Interactions, Planted, Triples
 from cerec.data.ids import IdTable
-from cerec.data.synthetic.tastes import Tastes, draw_interactions, draw_tastes
+from cerec.data.synthetic.tastes import HABITS, Tastes, draw_interactions, draw_tastes
 from cerec.data.synthetic.world import World, draw_world
-from cerec.errors import ConfigError
+from cerec.errors import ConfigError, one_of
 from cerec.rng import generator
 from cerec.settings.base import Count, NotNegative, settings
 
@@ -51,6 +51,11 @@ class WorldConfig:
     """How much taste counts beside popularity; 0: not at all."""
     circles: Count = 12
     """Circles of users with related tastes."""
+    penalty: float | None = None
+    """Adds the relation `lead`, by which a third of the films have `woman` and the others `man`;
+    odds of the former are lower by this many units of the logarithm. None: no such relation."""
+    strengths: dict[str, float] | None = None
+    """How much the taste for each relation counts, 1 as usual; None: all as usual."""
 
     def __post_init__(self) -> None:
         most = self.users * self.items
@@ -59,6 +64,8 @@ class WorldConfig:
                 f"world.interactions must be between one per user ({self.users}) and users x items "
                 f"({most}), got {self.interactions}"
             )
+        for relation in self.strengths or {}:
+            one_of("world.strengths", relation, HABITS)
 
 
 def demo() -> Dataset:
@@ -69,19 +76,42 @@ def demo() -> Dataset:
 def make_world(config: WorldConfig, *, seed: int, name: str = "world") -> Dataset:
     """A movie world with planted tastes; the same for the same config and seed."""
     world = draw_world(config.items, config.entities, config.relations, config.triples, seed)
-    tastes = draw_tastes(world, config.users, config.circles, config.taste, seed)
-    user, item = draw_interactions(world, tastes, config.interactions, config.popularity, seed)
+    tastes = draw_tastes(
+        world, config.users, config.circles, config.taste, seed, config.strengths or {}
+    )
+    slower, triples = None, Triples(world.head, world.relation, world.tail)
+    relations, entities = list(world.relation_ids), list(world.entity_ids)
+    names = dict(world.entity_names)
+    if config.penalty is not None:
+        woman = generator(seed, "world/lead").random(config.items) < 1 / 3
+        slower = np.where(woman, np.exp(config.penalty), 1.0)
+        triples = _with_lead(triples, woman, len(relations), config.items + len(entities))
+        relations, entities = [*relations, "lead"], [*entities, "lead:woman", "lead:man"]
+        names |= {"lead:woman": "woman", "lead:man": "man"}
+    user, item = draw_interactions(
+        world, tastes, config.interactions, config.popularity, seed, slower
+    )
     return Dataset(
         name=name,
         users=IdTable("user", _numbered("u", config.users)),
         items=IdTable("item", *_titled("m", world.films)),
-        entities=IdTable("entity", world.entity_ids, world.entity_names),
-        relations=IdTable("relation", world.relation_ids),
+        entities=IdTable("entity", entities, names),
+        relations=IdTable("relation", relations),
         interactions=Interactions(user, item, time=_times(user, seed)),
-        triples=Triples(world.head, world.relation, world.tail),
+        triples=triples,
         planted=_planted(world, tastes),
         notes=(f"generated: seed {seed}",),
     )
+
+
+def _with_lead(triples: Triples, woman: NDArray[np.bool_], relation: int, entity: int) -> Triples:
+    """One more fact for every film, whose value is one of two more entities."""
+    film = np.arange(len(woman), dtype=np.int32)
+    head = np.concatenate([triples.head, film])
+    kind = np.concatenate([triples.relation, np.full(len(film), relation, np.int32)])
+    tail = np.concatenate([triples.tail, np.where(woman, entity, entity + 1).astype(np.int32)])
+    order = np.lexsort((tail, kind, head))
+    return Triples(head[order], kind[order], tail[order])
 
 
 def _numbered(letter: str, n: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -15,8 +16,7 @@ from cerec.data.synthetic.world import World
 from cerec.rng import derive, generator
 from cerec.threads import kernel_threads
 
-# relation: likes per user, dislikes per user, strength of each
-_HABITS = {
+HABITS = {
     "genre": (2, 2, 2.8),
     "director": (2, 1, 3.3),
     "actor": (3, 2, 2.8),
@@ -26,6 +26,7 @@ _HABITS = {
     "theme": (1, 1, 2.0),
     "mood": (1, 1, 2.0),
 }
+"""Relation: likes per user, dislikes per user, strength of each."""
 _AVERSION = 1.5  # a dislike weighs this much more than a like
 _CONTRAST = 3.5  # how far the circles' tastes lie apart
 
@@ -40,12 +41,19 @@ class Tastes:
     strength: NDArray[np.float64]
 
 
-def draw_tastes(world: World, users: int, circles: int, scale: float, seed: int) -> Tastes:
+def draw_tastes(
+    world: World,
+    users: int,
+    circles: int,
+    scale: float,
+    seed: int,
+    strengths: Mapping[str, float],
+) -> Tastes:
     """Likes and dislikes of every user; users of one circle have related tastes."""
     rng = generator(seed, "world/tastes")
     circle = rng.integers(0, circles, users)
-    keys, strengths = [], []
-    for relation, (likes, dislikes, strength) in _HABITS.items():
+    keys, found = [], []
+    for relation, (likes, dislikes, strength) in HABITS.items():
         if relation not in world.relation_ids:
             continue
         values = np.flatnonzero(world.value_relation == world.relation_ids.index(relation))
@@ -56,12 +64,12 @@ def draw_tastes(world: World, users: int, circles: int, scale: float, seed: int)
         for key, weight in ((liked, strength), (disliked, -_AVERSION * strength)):
             user, value = np.divmod(key, len(values))
             keys.append(user * len(world.value_relation) + values[value])
-            strengths.append(np.full(len(key), scale * weight))
+            found.append(np.full(len(key), scale * weight * strengths.get(relation, 1.0)))
     every = np.concatenate(keys)
     order = np.argsort(every)
     user, value = np.divmod(every[order], len(world.value_relation))
     return Tastes(
-        users, user.astype(np.int32), value.astype(np.int32), np.concatenate(strengths)[order]
+        users, user.astype(np.int32), value.astype(np.int32), np.concatenate(found)[order]
     )
 
 
@@ -85,9 +93,17 @@ def _pick(
 
 
 def draw_interactions(
-    world: World, tastes: Tastes, total: int, popularity: float, seed: int
+    world: World,
+    tastes: Tastes,
+    total: int,
+    popularity: float,
+    seed: int,
+    slower: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Exactly `total` distinct (user, item) pairs in order; few users and items have most."""
+    """Exactly `total` distinct (user, item) pairs in order; few users and items have most.
+
+    `slower` (I,): how many times as long it takes until an item is taken, for everybody.
+    """
     rng = generator(seed, "world/interactions")
     n_items = len(world.films)
     rank = rng.permutation(n_items)
@@ -95,7 +111,7 @@ def draw_interactions(
     indptr = np.concatenate([[0], np.cumsum(activity)])
     start = np.searchsorted(tastes.user, np.arange(tastes.n_users + 1))
     item = _take(
-        (rank + 1.0) ** popularity,
+        (rank + 1.0) ** popularity * (1.0 if slower is None else slower),
         Ragged(start, tastes.value),
         np.exp(-tastes.strength),
         world.holders,

@@ -101,6 +101,12 @@ def fit_factors(
     return Factors(item, value, settings)
 
 
+def value_vectors(values: sp.csr_matrix, item: Vectors, settings: Folding) -> Vectors:
+    """(V, d) x: the ridge of the item vectors on their values."""
+    start = np.zeros((values.shape[1], item.shape[1]))
+    return _ridge(values, values.T.tocsr(), item, settings.prior, start, 10 * _STEPS)
+
+
 def _ridge(
     values: sp.csr_matrix,
     turned: sp.csr_matrix,

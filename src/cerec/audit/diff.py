@@ -1,0 +1,321 @@
+"""Two runs side by side: how lists differ, and where the scores of moved items come from.
+
+For a user and an item that both runs know, the change of the score is split exactly:
+
+    score_b - score_a = sum over relations + history + common + own      (other, where untold)
+
+and an item moves against the change of the cut-off, the score of the last place of the list. Two
+models of different kinds count in different units; then each is divided by the standard deviation
+of the user's scores, and `scaled` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.audit.parts import Parts
+from cerec.audit.segments import groups_of
+from cerec.data.dataset import Dataset
+from cerec.data.ids import IdTable
+from cerec.errors import QuestionError
+from cerec.explain.wording import item_label, number_text
+from cerec.recommend.protocol import Doubles
+from cerec.recommend.subject import Subject
+
+_CASES, _BLOCK = 10, 256
+_WORDS = {
+    "history": "what the user took before",
+    "common": "what everybody makes of its attributes",
+    "own": "its own popularity",
+    "other": "what attributes do not explain",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One part of the change of a score."""
+
+    kind: str
+    id: str
+    name: str
+    part: float
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """An item that one list has and the other has not."""
+
+    user: str
+    item: str
+    name: str
+    came: bool
+    """Whether it is the second run that lists it."""
+    rank_a: int
+    rank_b: int
+    score: float
+    """Change of its score: the sum of the parts."""
+    cutoff: float
+    """Change of the score of the last place."""
+    parts: tuple[Change, ...]
+    """Largest first."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How the lists of two runs differ."""
+
+    k: int
+    users: int
+    only_a: int
+    """Users that only the first run knows."""
+    only_b: int
+    items_a: int
+    items_b: int
+    same: float
+    """Share of users whose lists hold the same items."""
+    kept: float
+    """Share of places that hold an item of both lists."""
+    scaled: bool
+    came: int
+    left: int
+    because: tuple[tuple[str, str, str, float], ...]
+    """(kind, id, name, share) of what moved items: the parts toward the move, as shares of all of
+    these; `cutoff` is among them."""
+    segments: tuple[tuple[str, str, int, float], ...]
+    """(column, group, users, share of places kept)"""
+    cases: tuple[Moved, ...]
+
+
+class _Side(NamedTuple):
+    data: Dataset
+    subject: Subject
+    parts: Parts
+    users: NDArray[np.int64]
+    items: NDArray[np.int64]
+    """Rows of what both know, in the same order."""
+
+
+class _Scores(NamedTuple):
+    """Of some users over common items: scores, ranks, last place, and parts (n, C, P)."""
+
+    score: Doubles
+    rank: NDArray[np.int64]
+    last: Doubles
+    part: Callable[[NDArray[np.int64], NDArray[np.int64]], Doubles]
+
+
+def diff(
+    a: tuple[Dataset, Subject],
+    b: tuple[Dataset, Subject],
+    *,
+    k: int = 20,
+    least: int = 20,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Difference:
+    """How the lists of `b` differ from those of `a`, over the users that both know."""
+    users = _common(a[0].users, b[0].users, "user")
+    items = _common(a[0].items, b[0].items, "item")
+    sides = [
+        _Side(data, subject, Parts(subject, k), users[n], items[n])
+        for n, (data, subject) in enumerate((a, b))
+    ]
+    names, columns = _columns(sides)
+    scaled = a[1].source != b[1].source
+    toward, cases, same, kept = np.zeros(len(names) + 1), [], 0, np.zeros(len(users[0]))
+    came = left = 0
+    for first in range(0, len(users[0]), _BLOCK):
+        some = slice(first, first + _BLOCK)
+        one, two = (
+            _scores(s, s.users[some], c, k, len(names), scaled)
+            for s, c in zip(sides, columns, strict=True)
+        )
+        inside = one.rank <= k, two.rank <= k
+        kept[some] = (inside[0] & inside[1]).sum(axis=1) / np.maximum(inside[1].sum(axis=1), 1)
+        same += int((inside[0] == inside[1]).all(axis=1).sum())
+        row, item = np.nonzero(inside[0] != inside[1])
+        comes = inside[1][row, item]
+        came, left = came + int(comes.sum()), left + int((~comes).sum())
+        if len(row):
+            part = two.part(row, item) - one.part(row, item)
+            bound = two.last[row] - one.last[row]
+            sign = np.where(comes, 1.0, -1.0)
+            push = np.column_stack([part, -bound]) * sign[:, None]
+            toward += np.maximum(push, 0.0).sum(axis=0)
+            best = np.argsort(-np.abs(part.sum(axis=1) - bound), kind="stable")[:_CASES]
+            for n in best.tolist():
+                u, i = int(row[n]), int(item[n])
+                ranks = int(one.rank[u, i]), int(two.rank[u, i])
+                where = sides[1].data, int(users[1][first + u]), int(items[1][i])
+                cases.append(_moved(*where, bool(comes[n]), ranks, part[n], float(bound[n]), names))
+        progress(len(kept[some]))
+    cases.sort(key=lambda c: -abs(c.score - c.cutoff))
+    total = max(float(toward.sum()), 1e-12)
+    because = sorted(
+        zip(
+            [*names, ("cutoff", "cutoff", "the other items of the list")],
+            toward / total,
+            strict=True,
+        ),
+        key=lambda x: -x[1],
+    )
+    return Difference(
+        k=k,
+        users=len(users[0]),
+        only_a=len(a[0].users) - len(users[0]),
+        only_b=len(b[0].users) - len(users[0]),
+        items_a=len(a[0].items) - len(items[0]),
+        items_b=len(b[0].items) - len(items[0]),
+        same=same / max(len(users[0]), 1),
+        kept=float(kept.mean()) if len(kept) else 1.0,
+        scaled=scaled,
+        came=came,
+        left=left,
+        because=tuple((*name, float(x)) for name, x in because if x > 0),
+        segments=_segments(*b, users[1], kept, least),
+        cases=tuple(_varied(cases)),
+    )
+
+
+def _common(a: IdTable, b: IdTable, kind: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of the ids that both have, in the order of the second."""
+    place = {id_: n for n, id_ in enumerate(a.ids)}
+    rows = [(place[id_], n) for n, id_ in enumerate(b.ids) if id_ in place]
+    if not rows:
+        raise QuestionError(f"the two runs have no {kind} in common, so nothing compares them")
+    first, second = np.array(rows, np.int64).T
+    return first, second
+
+
+def _columns(
+    sides: list[_Side],
+) -> tuple[list[tuple[str, str, str]], list[list[int]]]:
+    """The parts of both, by id, and where each of one side stands among them."""
+    names: dict[tuple[str, str], tuple[str, str, str]] = {}
+    columns = []
+    told = all(s.parts.inside.told for s in sides)
+    for s in sides:
+        mine = []
+        for n, kind in enumerate(s.parts.names):
+            id_ = s.data.relations.ids[s.parts.relations[n]] if kind == "relation" else kind
+            name = s.data.relations.names[s.parts.relations[n]] if kind == "relation" else ""
+            if kind != "relation" and not told:
+                kind = id_ = "other"
+            names.setdefault((kind, id_), (kind, id_, name or _WORDS.get(kind, id_)))
+            mine.append(list(names).index((kind, id_)))
+        columns.append(mine)
+    return list(names.values()), columns
+
+
+def _scores(
+    side: _Side, users: NDArray[np.int64], columns: list[int], k: int, wide: int, scaled: bool
+) -> _Scores:
+    s, inside = side.subject, side.parts.inside
+    scores, effects = s.both(users)
+    known = s.known.take(users)
+    unseen = ~np.isnan(scores)
+    unseen[known.row_of(), known.indices] = False
+    unit = np.ones(len(users))
+    if scaled:
+        unit = np.array([np.std(x[m]) or 1.0 for x, m in zip(scores, unseen, strict=True)])
+    shown = np.where(unseen, scores, -np.inf)
+    order = np.argsort(-shown, axis=1, kind="stable")
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(1, order.shape[1] + 1)[None, :], axis=1)
+    rank[~unseen] = np.iinfo(np.int64).max
+    last = np.take_along_axis(shown, order[:, [min(k, order.shape[1]) - 1]], axis=1)[:, 0] / unit
+    relation = np.searchsorted(side.parts.relations, s.relation)
+
+    def part(row: NDArray[np.int64], item: NDArray[np.int64]) -> Doubles:
+        out = np.zeros((len(row), wide))
+        items = side.items[item]
+        mine = s.of_item.take(items)
+        at = mine.row_of()
+        amount = s.scale[items][at] * effects[row[at], mine.indices]
+        np.add.at(out, (at, np.asarray(columns)[relation[mine.indices]]), amount)
+        rest = scores[row, items] - out.sum(axis=1)
+        n = len(side.parts.relations)
+        if inside.told:
+            for place, of in ((n + 1, inside.popularity), (n + 2, inside.own)):
+                out[np.arange(len(row)), columns[place]] += of[items]
+                rest = rest - of[items]
+        out[np.arange(len(row)), columns[n]] += rest
+        return out / unit[row][:, None]
+
+    return _Scores(scores[:, side.items] / unit[:, None], rank[:, side.items], last, part)
+
+
+def _moved(
+    data: Dataset,
+    user: int,
+    item: int,
+    came: bool,
+    ranks: tuple[int, int],
+    part: Doubles,
+    cutoff: float,
+    names: list[tuple[str, str, str]],
+) -> Moved:
+    order = np.argsort(-np.abs(part), kind="stable").tolist()
+    parts = tuple(
+        Change(kind, id_, name, float(part[n]))
+        for n, (kind, id_, name) in ((n, names[n]) for n in order)
+        if part[n] != 0.0
+    )
+    found = Moved(
+        user=data.users.ids[user],
+        item=data.items.ids[item],
+        name=data.items.names[item],
+        came=came,
+        rank_a=ranks[0],
+        rank_b=ranks[1],
+        score=float(part.sum()),
+        cutoff=cutoff,
+        parts=parts,
+        text="",
+    )
+    return replace(found, text=_text(found))
+
+
+def _text(m: Moved) -> str:
+    label = item_label(m.item, m.name)
+    never = np.iinfo(np.int64).max
+    where = ["already taken" if r == never else f"rank {r}" for r in (m.rank_a, m.rank_b)]
+    verb = "came into" if m.came else "left"
+    start = f"{label} {verb} the list of {m.user} ({where[0]}, now {where[1]})."
+    if never in (m.rank_a, m.rank_b):
+        return start
+    sign = 1.0 if m.came else -1.0
+    pushed = [p for p in m.parts if p.part * sign > 0][:2]
+    bound = -m.cutoff * sign
+    if not pushed or bound > max(abs(p.part) for p in pushed):
+        way = "lower" if m.came else "higher"
+        return f"{start} The last place of the list has a score {number_text(abs(m.cutoff))} {way}."
+    told = " and ".join(f"{p.name} {p.part:+.2g}" for p in pushed)
+    return f"{start} Its score changed by {m.score:+.2g}, mainly through {told}."
+
+
+def _varied(cases: list[Moved]) -> list[Moved]:
+    """The most telling cases, no item and no user twice as long as there are others."""
+    out: list[Moved] = []
+    for rule in (True, False):
+        for case in cases:
+            used = {x for c in out for x in (c.user, c.item)} if rule else set()
+            if len(out) < _CASES and case not in out and not {case.user, case.item} & used:
+                out.append(case)
+    return out
+
+
+def _segments(
+    data: Dataset, subject: Subject, rows: NDArray[np.int64], kept: Doubles, least: int
+) -> tuple[tuple[str, str, int, float], ...]:
+    groups, out = groups_of(data, subject), []
+    for g, (column, group) in enumerate(groups.names):
+        some = (groups.of_user[:, rows] == g).any(axis=0)
+        if int(some.sum()) >= least:
+            out.append((column, group, int(some.sum()), float(kept[some].mean())))
+    return tuple(out)

@@ -1,0 +1,390 @@
+"""The main parameters of a recommender: what lifts listed items, and what would take them out.
+
+Every figure is a ratio of sums over the listed pairs of all users; intervals come from a bootstrap
+over users, in which every user counts a Poisson(1) number of times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.audit.parts import Block, Parts
+from cerec.audit.segments import Groups
+from cerec.audit.warnings import Signs
+from cerec.data.dataset import Dataset
+from cerec.explain.columns.engine import (
+    Question,
+    Source,
+    answer_asked,
+    answer_listed,
+    relations_of,
+)
+from cerec.explain.options import Options
+from cerec.explain.phrases import Labels
+from cerec.explain.solving import Solver
+from cerec.recommend.linear.model import Linear
+from cerec.recommend.protocol import Doubles
+from cerec.recommend.subject import Subject
+from cerec.rng import generator
+
+_BOOT, _LEVEL = 200, (0.025, 0.975)
+_TOP = 20  # values that are named
+_RANGED = 2_000  # users of the range over settings
+WORDS = {
+    "history": "what the user took before",
+    "common": "popularity that its attributes explain",
+    "own": "popularity beyond that",
+    "other": "everything that attributes do not explain",
+}
+
+
+class Share(NamedTuple):
+    """A share with its interval over users (95 %)."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One thing that the order of lists depends on."""
+
+    kind: str
+    """`relation`, `history`, `common`, `own` or `other`."""
+    id: str
+    name: str
+    share: Share
+    """Of what lifts listed items above the average unseen one. The shares add up to 1."""
+    by_rank: Mapping[str, float]
+    """The share at ranks 1, 2 to 5 and so on."""
+    decides: Share
+    """How often the item would leave the list, were this part that of the average item."""
+    needed: Share | None = None
+    """How often a change within this relation alone takes the item out."""
+    answered: Share | None = None
+    """How often the smallest change of all is about it."""
+    settings: tuple[float, float] | None = None
+    """The share over settings that do as well on validation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of a relation, by what it lifts listed items."""
+
+    relation: str
+    id: str
+    name: str
+    share: float
+    pairs: int
+    """Listed pairs whose item has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The shares within a group of users or of items."""
+
+    by: str
+    group: str
+    users: int
+    pairs: int
+    shares: tuple[tuple[str, Share], ...]
+    """(id of the parameter, share); empty where the group is too small to be shown."""
+    gap: tuple[tuple[str, Share], ...]
+    """How far each share lies from that of everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was found over the lists of all users, or of a sample of them."""
+
+    k: int
+    users: int
+    pairs: int
+    sampled_from: int
+    source: str
+    parameters: tuple[Parameter, ...]
+    values: tuple[Value, ...]
+    segments: tuple[Segment, ...]
+    signs: tuple[Any, ...]
+    suppressed: int = 0
+    """Groups with too few users to be shown."""
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+
+
+def measure(
+    data: Dataset,
+    subject: Subject,
+    *,
+    k: int = 20,
+    users: NDArray[np.integer] | None = None,
+    groups: Groups | None = None,
+    least: int = 20,
+    chosen: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Findings:
+    """The main parameters. `groups`: segments; `least`: users that a group must have; `chosen`:
+    what the run keeps of how its settings were chosen.
+    """
+    rows = np.arange(len(data.users)) if users is None else np.asarray(users, np.int64)
+    parts, solver = Parts(subject, k), Solver(data, subject)
+    groups = groups or Groups.none(len(data.users), len(data.items))
+    ranks = _ranks(parts.k)
+    tally = _Tally(len(ranks) + 1 + len(groups.names), len(parts.names), len(parts.relations))
+    signs = Signs(data, subject, parts)
+    for block in parts.blocks(rows):
+        answers = _answers(block, solver, parts)
+        cells = _masks(block, ranks, groups)
+        weights = generator(seed, f"audit/{int(block.users[0])}").poisson(
+            1.0, (len(block.users), _BOOT)
+        )
+        tally.add(block, answers, cells, weights.astype(np.float64))
+        signs.add(block, answers.found)
+        progress(len(block.users))
+    ranged = _over_settings(parts, subject, rows, chosen)
+    named = _names(data, parts)
+    found = tuple(
+        _parameter(n, named[n], tally, list(ranks), ranged, parts) for n in range(len(named))
+    )
+    segments, suppressed = _segments(tally, groups, len(ranks) + 1, named, least)
+    return Findings(
+        k=parts.k,
+        users=len(rows),
+        pairs=int(tally.total[0, tally.pairs]),
+        sampled_from=len(data.users),
+        source=subject.source,
+        parameters=tuple(sorted(found, key=lambda p: -p.share.value)),
+        values=_values(data, subject, parts, float(tally.total[0, tally.lift])),
+        segments=segments,
+        signs=tuple(signs.found()),
+        suppressed=suppressed,
+        outcomes=_outcomes(tally),
+    )
+
+
+class _Answers(NamedTuple):
+    """By listed pair: whether attributes have an answer, which relations it changes (n, k, R),
+    and in which relations a change alone would do (n, k, R).
+    """
+
+    found: NDArray[np.bool_]
+    changed: NDArray[np.bool_]
+    needed: NDArray[np.bool_]
+
+
+def _answers(block: Block, solver: Solver, parts: Parts) -> _Answers:
+    n, k = block.listed.shape
+    wide, s = len(parts.relations), parts.subject
+    found = np.zeros((n, k), bool)
+    changed, needed = np.zeros((n, k, wide), bool), np.zeros((n, k, wide), bool)
+    if wide == 0:
+        return _Answers(found, changed, needed)
+    values, question = solver.values(Options(k=parts.k)), Question(k=parts.k)
+
+    def of(table: Doubles) -> Callable[[NDArray[np.integer]], Doubles]:
+        return lambda some: table[np.searchsorted(block.users, some)]
+
+    source = Source(s.known, of(block.scores), of(block.effects))
+    relation = np.searchsorted(parts.relations, s.relation)
+    a = answer_listed(block.users, source, values, question)
+    row = np.searchsorted(block.users, a.user)
+    place = _place(block.listed, row, a.item)
+    found[row, place] = a.status == 0
+    of_change = np.repeat(np.arange(len(a)), a.size)
+    about = relation[np.maximum(a.lost, a.gained)]
+    changed[row[of_change], place[of_change], about] = True
+    each, item = np.nonzero(block.there)[0], block.listed[block.there].astype(np.int64)
+    pair, alone = relations_of(item, values)
+    b = answer_asked(block.users[each[pair]], item[pair], source, values, question, relation=alone)
+    at = np.nonzero(block.there)[1][pair]
+    needed[each[pair], at, np.searchsorted(parts.relations, alone)] = b.status == 0
+    return _Answers(found, changed, needed)
+
+
+def _place(listed: NDArray[np.int32], row: NDArray[Any], item: NDArray[Any]) -> NDArray[np.int64]:
+    """Where in the lists of these rows the items stand."""
+    return np.asarray((listed[row] == item[:, None]).argmax(axis=1))
+
+
+class _Tally:
+    """Sums over pairs by group (0: everybody), and those of the bootstrap."""
+
+    def __init__(self, groups: int, parts: int, relations: int) -> None:
+        self.parts, self.relations = parts, relations
+        self.lift, self.pairs = parts, parts + 1
+        self.leaves = parts + 2
+        self.needed = self.leaves + parts
+        self.changed = self.needed + relations
+        self.found = self.changed + relations
+        wide = self.found + 1
+        self.total = np.zeros((groups, wide))
+        self.boot = np.zeros((groups, _BOOT, wide))
+        self.users = np.zeros(groups, np.int64)
+
+    def add(
+        self,
+        block: Block,
+        answers: _Answers,
+        cells: Sequence[NDArray[np.bool_]],
+        weights: NDArray[np.float64],
+    ) -> None:
+        there = block.there
+        columns = np.concatenate(
+            [
+                block.part,
+                block.lift[..., None],
+                there[..., None],
+                block.leaves(),
+                answers.needed,
+                answers.changed,
+                answers.found[..., None],
+            ],
+            axis=2,
+            dtype=np.float64,
+        )
+        for g, cell in enumerate(cells):
+            cell = cell & there
+            some = np.flatnonzero(cell.any(axis=1))
+            sums = np.einsum("nk,nkc->nc", cell[some].astype(np.float64), columns[some])
+            self.total[g] += sums.sum(axis=0)
+            self.boot[g] += weights[some].T @ sums
+            self.users[g] += len(some)
+
+    def share(self, group: int, column: int, over: int, *, less: int | None = None) -> Share:
+        """A ratio of sums with its interval; `less`: minus that of another group."""
+        value, boot = self._ratio(group, column, over)
+        if less is not None:
+            other, others = self._ratio(less, column, over)
+            value, boot = value - other, boot - others
+        boot = boot[np.isfinite(boot)]
+        low, high = np.quantile(boot, _LEVEL) if len(boot) else (np.nan, np.nan)
+        return Share(float(value), float(low), float(high))
+
+    def _ratio(self, group: int, column: int, over: int) -> tuple[float, Doubles]:
+        total, boot = self.total[group], self.boot[group]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(total[column] / total[over]), boot[:, column] / boot[:, over]
+
+
+def _ranks(k: int) -> dict[str, tuple[int, int]]:
+    """Ranges of ranks, from 0, without the last."""
+    ends = [0, 1, 5, 10, 20, 50, 100]
+    cuts = [e for e in ends if e < k] + [k]
+    pairs = pairwise(cuts)
+    return {f"{a + 1}" if b == a + 1 else f"{a + 1} to {b}": (a, b) for a, b in pairs}
+
+
+def _masks(
+    block: Block, ranks: Mapping[str, tuple[int, int]], groups: Groups
+) -> list[NDArray[np.bool_]]:
+    """(n, k) masks: everybody, ranges of ranks, segments."""
+    everybody = np.ones(block.listed.shape, bool)
+    at = np.arange(block.listed.shape[1])
+    out = [everybody]
+    out += [everybody & ((at >= a) & (at < b)) for a, b in ranks.values()]
+    return out + groups.masks(block.users, block.listed)
+
+
+def _names(data: Dataset, parts: Parts) -> list[tuple[str, str, str]]:
+    """Kind, id and name of every part."""
+    relations = data.relations
+    out = [("relation", relations.ids[r], relations.names[r]) for r in parts.relations.tolist()]
+    return out + [(kind, kind, WORDS[kind]) for kind in parts.names[len(parts.relations) :]]
+
+
+def _parameter(
+    n: int,
+    named: tuple[str, str, str],
+    tally: _Tally,
+    ranks: list[str],
+    ranged: Doubles | None,
+    parts: Parts,
+) -> Parameter:
+    relation = n < len(parts.relations)
+    return Parameter(
+        *named,
+        share=tally.share(0, n, tally.lift),
+        by_rank={
+            rank: tally.share(g, n, tally.lift).value for g, rank in enumerate(ranks, start=1)
+        },
+        decides=tally.share(0, tally.leaves + n, tally.pairs),
+        needed=tally.share(0, tally.needed + n, tally.pairs) if relation else None,
+        answered=tally.share(0, tally.changed + n, tally.pairs) if relation else None,
+        settings=None if ranged is None else (float(ranged[0, n]), float(ranged[1, n])),
+    )
+
+
+def _segments(
+    tally: _Tally, groups: Groups, first: int, named: list[tuple[str, str, str]], least: int
+) -> tuple[tuple[Segment, ...], int]:
+    out, suppressed = [], 0
+    for g, (by, group) in enumerate(groups.names, start=first):
+        users, pairs = int(tally.users[g]), int(tally.total[g, tally.pairs])
+        if users < least:
+            suppressed += 1
+            continue
+        ids = [id_ for _, id_, _ in named]
+        shares = tuple((x, tally.share(g, n, tally.lift)) for n, x in enumerate(ids))
+        gap = tuple((x, tally.share(g, n, tally.lift, less=0)) for n, x in enumerate(ids))
+        out.append(Segment(by, group, users, pairs, shares, gap))
+    return tuple(out), suppressed
+
+
+def _values(data: Dataset, subject: Subject, parts: Parts, lift: float) -> tuple[Value, ...]:
+    """The values that lift listed items most, whichever way."""
+    sums, labels = parts.sums, Labels(data, subject, silent=True)
+    order = np.argsort(-np.abs(sums.part), kind="stable")[:_TOP]
+    return tuple(
+        Value(
+            relation=data.relations.ids[int(labels.value_relation[v])],
+            id=data.entities.ids[int(labels.value_attribute[v])],
+            name=labels.value(v),
+            share=float(sums.part[v] / lift),
+            pairs=int(sums.pairs[v]),
+        )
+        for v in order.tolist()
+        if sums.pairs[v]
+    )
+
+
+def _outcomes(tally: _Tally) -> dict[str, int]:
+    pairs, found = tally.total[0, tally.pairs], tally.total[0, tally.found]
+    return {
+        "pairs": int(pairs),
+        "by attributes": int(found),
+        "not by attributes": int(pairs - found),
+    }
+
+
+def _over_settings(
+    parts: Parts,
+    subject: Subject,
+    rows: NDArray[np.int64],
+    chosen: Mapping[str, Any] | None,
+) -> Doubles | None:
+    """(2, P) the lowest and highest share over weights of attributes that do as well."""
+    model, curve = subject.model, (chosen or {}).get("curve")
+    now = float((chosen or {}).get("attributes") or 0.0)
+    if not isinstance(model, Linear) or not curve or now <= 0.0:
+        return None
+    best = max(y for _, y in curve)
+    near = [float(x) for x, y in curve if y >= 0.99 * best]
+    some = rows[:: max(1, len(rows) // _RANGED)]
+    found = []
+    for weight in {min(near), now, max(near)}:
+        ratio = weight / now
+        a = model.arrays
+        other = replace(a, unit=a.unit * ratio, bits=a.bits - int(np.ceil(np.log2(max(ratio, 1)))))
+        again = Parts(replace(subject, model=Linear(other)), parts.k)
+        part, lift = 0.0, 0.0
+        for block in again.blocks(some):
+            part, lift = part + block.part.sum(axis=(0, 1)), lift + block.lift.sum()
+        found.append(np.asarray(part) / lift)
+    return np.array([np.min(found, axis=0), np.max(found, axis=0)])

@@ -1,0 +1,238 @@
+"""The parts of the scores of whole lists, for blocks of users.
+
+    score - mean score of the unseen items = sum over relations + history + common + own
+
+A part is what the item has of it, less what the average unseen item of the user has. `common` is
+the part of popularity that values explain, `own` the popularity beyond that. A model that does
+not tell its inside has all that values do not explain in the place of `history`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from cerec.explain.columns.inside import inside_of
+from cerec.recommend.protocol import Doubles
+from cerec.recommend.rank import lean, lists
+from cerec.recommend.subject import Subject
+from cerec.threads import in_chunks
+
+Ints = NDArray[np.int32]
+_BLOCK_BYTES = 32 << 20
+
+
+class Block(NamedTuple):
+    """Lists of some users and where their scores come from. P: parts, in the order of `names`."""
+
+    users: NDArray[np.int64]
+    scores: Doubles
+    effects: Doubles
+    listed: Ints
+    """(n, k) item rows, -1 where a list is shorter."""
+    cutoff: Doubles
+    """(n,) score of the first item after the list; -inf where there is none."""
+    part: Doubles
+    """(n, k, P), zero where there is no item."""
+    lift: Doubles
+    """(n, k) score above that of the average unseen item: the sum of the parts."""
+    value: Ints
+    """(n, k) the value without which alone the item would leave, and which lifts it most; or -1."""
+    against: NDArray[np.bool_]
+    """(n, k) whether the value that lifts the item most does so against the user's counts."""
+
+    @property
+    def there(self) -> NDArray[np.bool_]:
+        """(n, k) whether there is an item."""
+        return self.listed >= 0
+
+    def leaves(self) -> NDArray[np.bool_]:
+        """(n, k, P) whether the item would leave, were that part as usual."""
+        shown = np.take_along_axis(self.scores, np.maximum(self.listed, 0), axis=1)
+        without = shown[..., None] - self.part
+        return (without < self.cutoff[:, None, None]) & self.there[..., None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """What is added up over values of all blocks."""
+
+    part: Doubles
+    """(V,) what each value lifts listed items above the average unseen item."""
+    pairs: NDArray[np.int64]
+    """(V,) listed pairs whose item has the value."""
+
+
+class _Facts(NamedTuple):
+    at: NDArray[np.int64]
+    of_item: Ints
+    scale: Doubles
+    total: Doubles  # (V,) scales of the items that have the value, added up
+    relation: Ints  # (V,) place of its relation among the parts
+
+
+class _Out(NamedTuple):
+    part: Doubles
+    lift: Doubles
+    value: Ints
+    against: NDArray[np.bool_]
+    sums: NDArray[np.float32]
+
+
+class Parts:
+    """Lists and parts of one recommender, block by block."""
+
+    def __init__(self, subject: Subject, k: int) -> None:
+        self.subject, self.k = subject, min(k, max(subject.n_items, 1))
+        self.inside = inside_of(subject)
+        self.relations = np.unique(subject.relation)
+        """Relation rows that have values, in the order of the first parts."""
+        self._of = np.searchsorted(self.relations, subject.relation).astype(np.int32)
+        of_item = subject.of_item
+        self._total = np.bincount(
+            of_item.indices, subject.scale[of_item.row_of()], minlength=len(subject.vocabulary)
+        ).astype(np.float64)
+        self.sums = Sums(np.zeros(len(self._total)), np.zeros(len(self._total), np.int64))
+
+    @property
+    def names(self) -> list[str]:
+        """Kinds of the parts: one `relation` for each, then the others."""
+        rest = ["history", "common", "own"] if self.inside.told else ["other"]
+        return ["relation"] * len(self.relations) + rest
+
+    def blocks(self, users: NDArray[np.integer]) -> Iterator[Block]:
+        """The lists of these users, in order."""
+        s = self.subject
+        per_user = 8 * (2 * s.n_items + 2 * len(s.vocabulary) + self.k * (len(self.names) + 4))
+        size = max(1, _BLOCK_BYTES // per_user)
+        for first in range(0, len(users), size):
+            yield self.block(np.asarray(users[first : first + size], np.int64))
+
+    def block(self, users: NDArray[np.int64]) -> Block:
+        """The lists of these users and their parts."""
+        s = self.subject
+        known = s.known.take(users)
+        scores, effects = s.both(users)
+        more = lists(scores, known.indptr, known.indices, min(self.k + 1, s.n_items))
+        listed, after = more[:, : self.k], more[:, self.k :]
+        cutoff = np.full(len(users), -np.inf)
+        if after.shape[1]:
+            at = np.flatnonzero(after[:, 0] >= 0)
+            cutoff[at] = scores[at, after[at, 0]]
+        n, wide = len(users), len(self.relations) + 3
+        part, lift = np.zeros((n, self.k, wide)), np.zeros((n, self.k))
+        value = np.full((n, self.k), -1, np.int32)
+        against = np.zeros((n, self.k), bool)
+        sums = np.zeros((n, 2 * len(s.vocabulary)), np.float32)
+        facts = _Facts(s.of_item.indptr, s.of_item.indices, s.scale, self._total, self._of)
+        shown, out = np.ascontiguousarray(listed), _Out(part, lift, value, against, sums)
+        args = users, scores, effects, known.indptr, known.indices, facts, self.inside, shown
+        in_chunks(n, lambda a, b: _parts(*args, cutoff, a, b, out))
+        total = sums.sum(axis=0, dtype=np.float64)
+        self.sums.part[:] += total[: len(s.vocabulary)]
+        self.sums.pairs[:] += np.rint(total[len(s.vocabulary) :]).astype(np.int64)
+        if not self.inside.told:
+            part = part[..., :-2]
+        return Block(users, scores, effects, shown, cutoff, part, lift, value, against)
+
+
+@lean
+def _usual(u, scores, effects, seen, facts, inside, usual):  # type: ignore[no-untyped-def]
+    """What every value adds to the average unseen item, and that item's score, common and own."""
+    n, mean, common, own = 0, 0.0, 0.0, 0.0
+    for v in range(len(usual)):
+        usual[v] = facts.total[v]
+    for j in range(scores.shape[1]):
+        if seen[j] == u or scores[u, j] != scores[u, j]:
+            for q in range(facts.at[j], facts.at[j + 1]):
+                usual[facts.of_item[q]] -= facts.scale[j]
+            continue
+        n += 1
+        mean += scores[u, j]
+        if inside.told:
+            common += inside.popularity[j]
+            own += inside.own[j]
+    n = max(n, 1)
+    for v in range(len(usual)):
+        usual[v] *= effects[u, v] / n
+    return mean / n, common / n, own / n
+
+
+@lean
+def _counted(user, facts, inside, count) -> float:  # type: ignore[no-untyped-def]
+    """How many of the user's items have each value, and how many there are."""
+    for v in range(len(count)):
+        count[v] = 0.0
+    if not inside.told:
+        return 0.0
+    low, high = inside.history_at[user], inside.history_at[user + 1]
+    for q in range(low, high):
+        h = inside.history[q]
+        for p in range(facts.at[h], facts.at[h + 1]):
+            count[facts.of_item[p]] += 1.0
+    return float(high - low)
+
+
+@lean
+def _values(i, effect, facts, part, sums) -> tuple[int, float]:  # type: ignore[no-untyped-def]
+    """Add an item's values to the parts and sums; the one that lifts it most, and how much."""
+    most, top = 0.0, -1
+    for q in range(facts.at[i], facts.at[i + 1]):
+        v = facts.of_item[q]
+        x = facts.scale[i] * effect[v]
+        part[facts.relation[v]] += x
+        sums[v] += x
+        sums[len(effect) + v] += 1.0
+        if x > most:
+            most, top = x, v
+    return top, most
+
+
+@lean
+def _rest(i, lift, common, own, inside, part) -> None:  # type: ignore[no-untyped-def]
+    """The parts that are not of values: the last three add up to what is left of the lift."""
+    n = len(part) - 3
+    for a in range(n):
+        lift -= part[a]
+    if inside.told:
+        part[n + 1] = inside.popularity[i] - common
+        part[n + 2] = inside.own[i] - own
+        lift -= part[n + 1] + part[n + 2]
+    part[n] = lift
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def _parts(  # type: ignore[no-untyped-def]
+    users, scores, effects, known_at, known, facts, inside, listed, cutoff, first, last, out
+):
+    n_values, n_rel = effects.shape[1], out.part.shape[2] - 3
+    seen = np.full(scores.shape[1], -1, np.int64)
+    usual, count, of_rel = np.empty(n_values), np.zeros(n_values), np.empty(n_rel)
+    for u in range(first, last):
+        seen[known[known_at[u] : known_at[u + 1]]] = u
+        mean, common, own = _usual(u, scores, effects, seen, facts, inside, usual)
+        of_rel[:] = 0.0
+        for v in range(n_values):
+            of_rel[facts.relation[v]] += usual[v]
+        size = _counted(users[u], facts, inside, count)
+        shown = 0
+        for r in range(listed.shape[1]):
+            i = listed[u, r]
+            if i < 0:
+                continue
+            shown += 1
+            part, out.lift[u, r] = out.part[u, r], scores[u, i] - mean
+            part[:n_rel] = -of_rel
+            top, most = _values(i, effects[u], facts, part, out.sums[u])
+            if top >= 0 and scores[u, i] - most < cutoff[u]:
+                out.value[u, r] = top
+            if top >= 0 and inside.told:
+                out.against[u, r] = count[top] < size * inside.share[top]
+            _rest(i, out.lift[u, r], common, own, inside, part)
+        for v in range(n_values):
+            out.sums[u, v] -= shown * usual[v]
