@@ -12,7 +12,7 @@ import cerec
 SOURCE = Path(cerec.__file__).parents[1]
 ROOMS = [
     *("exports", "errors", "files", "rng", "threads", "interrupts", "history", "checkpoint"),
-    *("settings", "data", "metrics", "recommend", "walk", "agent", "explain", "runs"),
+    *("settings", "data", "metrics", "recommend", "walk", "agent", "explain", "audit", "runs"),
     *("serve", "cli"),
 ]
 """Rooms of `cerec`, each of which may import those before it and itself."""

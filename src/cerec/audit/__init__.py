@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from cerec.audit.diff import Difference, diff
-from cerec.audit.disclosure import audit_text, diff_text, disclosure, trial_text
+from cerec.audit.disclosure import disclosure
 from cerec.audit.parameters import Findings, Parameter, Segment, Share, Value, measure
-from cerec.audit.plain import plain
 from cerec.audit.segments import Groups, groups_of
 from cerec.audit.trial import Exposure, Trial, trial
 
@@ -19,13 +18,9 @@ __all__ = [
     "Share",
     "Trial",
     "Value",
-    "audit_text",
     "diff",
-    "diff_text",
     "disclosure",
     "groups_of",
     "measure",
-    "plain",
     "trial",
-    "trial_text",
 ]

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.audit.parts import Parts
+from cerec.audit.plain import as_html, plain
 from cerec.audit.segments import groups_of
 from cerec.data.dataset import Dataset
 from cerec.data.ids import IdTable
@@ -90,6 +91,19 @@ class Difference:
     segments: tuple[tuple[str, str, int, float], ...]
     """(column, group, users, share of places kept)"""
     cases: tuple[Moved, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as JSON can hold it."""
+        return dict(plain(self))
+
+    def text(self, a: str = "the first run", b: str = "the second") -> str:
+        """A page in Markdown."""
+        from cerec.audit.disclosure import diff_text
+
+        return diff_text(self, a, b)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.text())
 
 
 class _Side(NamedTuple):

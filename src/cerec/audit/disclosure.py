@@ -158,9 +158,15 @@ def trial_text(t: Trial) -> str:
             "",
             *_table(heads, rows),
             "",
-            *_table(["items that would leave most lists", "lists"], [[x, f"{n:,.1f}"] for _, x, n in t.leaving]),
+            *_table(
+                ["items that would leave most lists", "lists"],
+                [[x, f"{n:,.1f}"] for _, x, n in t.leaving],
+            ),
             "",
-            *_table(["items that would come into most lists", "lists"], [[x, f"{n:,.1f}"] for _, x, n in t.coming]),
+            *_table(
+                ["items that would come into most lists", "lists"],
+                [[x, f"{n:,.1f}"] for _, x, n in t.coming],
+            ),
             "",
             *_table(
                 ["users", "group", "how many", "places that depend on it"],
@@ -186,15 +192,9 @@ def diff_text(d: Difference, a: str, b: str) -> str:
             f"{d.kept:.0%} of the places hold an item of both lists; {d.same:.0%} of users see the "
             f"same items. {d.came:,} items came in and {d.left:,} left, over {d.users:,} users and "
             f"lists of {d.k}.",
-            f"Only the first run knows {d.only_a:,} users and {d.items_a:,} items, only the second "
-            f"{d.only_b:,} users and {d.items_b:,} items.",
+            *_unshared(d),
             "",
-            "## What moved items",
-            "",
-            f"Of all that pushed items the way they went. {unit}",
-            "",
-            *_table(["part", "share"], words),
-            "",
+            *_moving(words, unit),
             "## Who sees other lists",
             "",
             *_table(
@@ -202,12 +202,33 @@ def diff_text(d: Difference, a: str, b: str) -> str:
                 [[c, g, f"{n:,}", f"{x:.0%}"] for c, g, n, x in d.segments],
             ),
             "",
-            "## Telling cases",
-            "",
+            *(["## Telling cases", ""] if d.cases else []),
             *(f"- {m.text}" for m in d.cases),
             "",
         ]
     )
+
+
+def _unshared(d: Difference) -> list[str]:
+    if not (d.only_a or d.only_b or d.items_a or d.items_b):
+        return []
+    return [
+        f"Only the first run knows {d.only_a:,} users and {d.items_a:,} items, only the second "
+        f"{d.only_b:,} users and {d.items_b:,} items."
+    ]
+
+
+def _moving(words: list[list[str]], unit: str) -> list[str]:
+    if not words:
+        return []
+    return [
+        "## What moved items",
+        "",
+        f"Of all that pushed items the way they went. {unit}",
+        "",
+        *_table(["part", "share"], words),
+        "",
+    ]
 
 
 def _main(f: Findings) -> list[Parameter]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.audit.parts import Block, Parts
+from cerec.audit.plain import as_html, plain
 from cerec.audit.segments import Groups
 from cerec.audit.warnings import Signs
 from cerec.data.dataset import Dataset
@@ -116,6 +117,19 @@ class Findings:
     suppressed: int = 0
     """Groups with too few users to be shown."""
     outcomes: Mapping[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as JSON can hold it."""
+        return dict(plain(self))
+
+    def text(self, name: str = "this recommender") -> str:
+        """A page in Markdown."""
+        from cerec.audit.disclosure import audit_text
+
+        return audit_text(self, name)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.text())
 
 
 def measure(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cerec.audit.parameters import Share
+from cerec.audit.plain import as_html, plain
 from cerec.audit.segments import Groups
 from cerec.data.dataset import Dataset
 from cerec.data.ragged import Ragged
@@ -87,6 +88,19 @@ class Trial:
     def flagged(self) -> bool:
         """Whether some value does more than chance."""
         return any(v.flagged for v in self.values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as JSON can hold it."""
+        return dict(plain(self))
+
+    def text(self) -> str:
+        """A page in Markdown."""
+        from cerec.audit.disclosure import trial_text
+
+        return trial_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.text())
 
 
 class _Setup(NamedTuple):

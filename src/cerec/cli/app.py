@@ -51,6 +51,12 @@ COMMANDS = {
         "cerec.cli.explain:what_if",
         "Show score, rank and list had an item other attributes.",
     ),
+    "audit": (
+        "cerec.cli.audit:audit",
+        "What the order of all lists depends on; or, with --attribute, whether one relation "
+        "decides.",
+    ),
+    "diff": ("cerec.cli.audit:diff", "How the lists of two runs differ, and why each item moved."),
     "evaluate": (
         "cerec.cli.evaluate:evaluate",
         "Recall, NDCG, HR, precision, MRR and MAP on a held-out part, known items masked.",
