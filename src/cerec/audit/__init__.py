@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cerec.audit.diff import Difference, diff
 from cerec.audit.disclosure import disclosure
-from cerec.audit.parameters import Findings, Parameter, Segment, Share, Value, measure
+from cerec.audit.parameters import Findings, Parameter, Segment, Value, measure
 from cerec.audit.segments import Groups, groups_of
+from cerec.audit.tally import Share
 from cerec.audit.trial import Exposure, Trial, trial
 
 __all__ = [

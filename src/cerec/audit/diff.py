@@ -12,19 +12,19 @@ of the user's scores, and `scaled` says so.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.audit.moves import Moved, moved, varied
 from cerec.audit.parts import Parts
 from cerec.audit.plain import as_html, plain
 from cerec.audit.segments import groups_of
 from cerec.data.dataset import Dataset
 from cerec.data.ids import IdTable
 from cerec.errors import QuestionError
-from cerec.explain.wording import item_label, number_text
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.subject import Subject
 
@@ -35,36 +35,6 @@ _WORDS = {
     "own": "its own popularity",
     "other": "what attributes do not explain",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One part of the change of a score."""
-
-    kind: str
-    id: str
-    name: str
-    part: float
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """An item that one list has and the other has not."""
-
-    user: str
-    item: str
-    name: str
-    came: bool
-    """Whether it is the second run that lists it."""
-    rank_a: int
-    rank_b: int
-    score: float
-    """Change of its score: the sum of the parts."""
-    cutoff: float
-    """Change of the score of the last place."""
-    parts: tuple[Change, ...]
-    """Largest first."""
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +136,7 @@ def diff(
                 u, i = int(row[n]), int(item[n])
                 ranks = int(one.rank[u, i]), int(two.rank[u, i])
                 where = sides[1].data, int(users[1][first + u]), int(items[1][i])
-                cases.append(_moved(*where, bool(comes[n]), ranks, part[n], float(bound[n]), names))
+                cases.append(moved(*where, bool(comes[n]), ranks, part[n], float(bound[n]), names))
         progress(len(kept[some]))
     cases.sort(key=lambda c: -abs(c.score - c.cutoff))
     total = max(float(toward.sum()), 1e-12)
@@ -192,7 +162,7 @@ def diff(
         left=left,
         because=tuple((*name, float(x)) for name, x in because if x > 0),
         segments=_segments(*b, users[1], kept, least),
-        cases=tuple(_varied(cases)),
+        cases=tuple(varied(cases)),
     )
 
 
@@ -262,66 +232,6 @@ def _scores(
         return out / unit[row][:, None]
 
     return _Scores(scores[:, side.items] / unit[:, None], rank[:, side.items], last, part)
-
-
-def _moved(
-    data: Dataset,
-    user: int,
-    item: int,
-    came: bool,
-    ranks: tuple[int, int],
-    part: Doubles,
-    cutoff: float,
-    names: list[tuple[str, str, str]],
-) -> Moved:
-    order = np.argsort(-np.abs(part), kind="stable").tolist()
-    parts = tuple(
-        Change(kind, id_, name, float(part[n]))
-        for n, (kind, id_, name) in ((n, names[n]) for n in order)
-        if part[n] != 0.0
-    )
-    found = Moved(
-        user=data.users.ids[user],
-        item=data.items.ids[item],
-        name=data.items.names[item],
-        came=came,
-        rank_a=ranks[0],
-        rank_b=ranks[1],
-        score=float(part.sum()),
-        cutoff=cutoff,
-        parts=parts,
-        text="",
-    )
-    return replace(found, text=_text(found))
-
-
-def _text(m: Moved) -> str:
-    label = item_label(m.item, m.name)
-    never = np.iinfo(np.int64).max
-    where = ["already taken" if r == never else f"rank {r}" for r in (m.rank_a, m.rank_b)]
-    verb = "came into" if m.came else "left"
-    start = f"{label} {verb} the list of {m.user} ({where[0]}, now {where[1]})."
-    if never in (m.rank_a, m.rank_b):
-        return start
-    sign = 1.0 if m.came else -1.0
-    pushed = [p for p in m.parts if p.part * sign > 0][:2]
-    bound = -m.cutoff * sign
-    if not pushed or bound > max(abs(p.part) for p in pushed):
-        way = "lower" if m.came else "higher"
-        return f"{start} The last place of the list has a score {number_text(abs(m.cutoff))} {way}."
-    told = " and ".join(f"{p.name} {p.part:+.2g}" for p in pushed)
-    return f"{start} Its score changed by {m.score:+.2g}, mainly through {told}."
-
-
-def _varied(cases: list[Moved]) -> list[Moved]:
-    """The most telling cases, no item and no user twice as long as there are others."""
-    out: list[Moved] = []
-    for rule in (True, False):
-        for case in cases:
-            used = {x for c in out for x in (c.user, c.item)} if rule else set()
-            if len(out) < _CASES and case not in out and not {case.user, case.item} & used:
-                out.append(case)
-    return out
 
 
 def _segments(

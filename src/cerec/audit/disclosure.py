@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cerec.audit.diff import Difference
-from cerec.audit.parameters import Findings, Parameter, Share
+from cerec.audit.parameters import Findings, Parameter
+from cerec.audit.tally import Share
 from cerec.audit.trial import Trial
 
 _SMALL = 0.01
@@ -93,7 +94,7 @@ def disclosure(f: Findings) -> str:
     main = _main(f)
     if not main:
         return "The order of these lists does not depend on anything that was measured."
-    named = [f"{_who(p)} ({p.share.value:.0%})" for p in main]
+    named = [f"{_PERSON[p.kind].format(name=p.name)} ({p.share.value:.0%})" for p in main]
     text = f"The order of this list depends mainly on {_joined(named[:3])}."
     if len(named) > 3:
         text += f" Smaller parts are {_joined(named[3:7])}."
@@ -233,10 +234,6 @@ def _moving(words: list[list[str]], unit: str) -> list[str]:
 
 def _main(f: Findings) -> list[Parameter]:
     return [p for p in f.parameters if p.share.value >= _SMALL]
-
-
-def _who(p: Parameter) -> str:
-    return _PERSON[p.kind].format(name=p.name)
 
 
 def _name(p: Parameter) -> str:

@@ -6,10 +6,10 @@ over users, in which every user counts a Poisson(1) number of times.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,9 @@ from numpy.typing import NDArray
 from cerec.audit.parts import Block, Parts
 from cerec.audit.plain import as_html, plain
 from cerec.audit.segments import Groups
+from cerec.audit.tally import BOOT, Share, Tally, answered
 from cerec.audit.warnings import Signs
 from cerec.data.dataset import Dataset
-from cerec.explain.columns.engine import (
-    Question,
-    Source,
-    answer_asked,
-    answer_listed,
-    relations_of,
-)
-from cerec.explain.options import Options
 from cerec.explain.phrases import Labels
 from cerec.explain.solving import Solver
 from cerec.recommend.linear.model import Linear
@@ -34,7 +27,6 @@ from cerec.recommend.protocol import Doubles
 from cerec.recommend.subject import Subject
 from cerec.rng import generator
 
-_BOOT, _LEVEL = 200, (0.025, 0.975)
 _TOP = 20  # values that are named
 _RANGED = 2_000  # users of the range over settings
 WORDS = {
@@ -43,14 +35,6 @@ WORDS = {
     "own": "popularity beyond that",
     "other": "everything that attributes do not explain",
 }
-
-
-class Share(NamedTuple):
-    """A share with its interval over users (95 %)."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +135,13 @@ def measure(
     parts, solver = Parts(subject, k), Solver(data, subject)
     groups = groups or Groups.none(len(data.users), len(data.items))
     ranks = _ranks(parts.k)
-    tally = _Tally(len(ranks) + 1 + len(groups.names), len(parts.names), len(parts.relations))
+    tally = Tally(len(ranks) + 1 + len(groups.names), len(parts.names), len(parts.relations))
     signs = Signs(data, subject, parts)
     for block in parts.blocks(rows):
-        answers = _answers(block, solver, parts)
+        answers = answered(block, solver, parts)
         cells = _masks(block, ranks, groups)
         weights = generator(seed, f"audit/{int(block.users[0])}").poisson(
-            1.0, (len(block.users), _BOOT)
+            1.0, (len(block.users), BOOT)
         )
         tally.add(block, answers, cells, weights.astype(np.float64))
         signs.add(block, answers.found)
@@ -181,110 +165,6 @@ def measure(
         suppressed=suppressed,
         outcomes=_outcomes(tally),
     )
-
-
-class _Answers(NamedTuple):
-    """By listed pair: whether attributes have an answer, which relations it changes (n, k, R),
-    and in which relations a change alone would do (n, k, R).
-    """
-
-    found: NDArray[np.bool_]
-    changed: NDArray[np.bool_]
-    needed: NDArray[np.bool_]
-
-
-def _answers(block: Block, solver: Solver, parts: Parts) -> _Answers:
-    n, k = block.listed.shape
-    wide, s = len(parts.relations), parts.subject
-    found = np.zeros((n, k), bool)
-    changed, needed = np.zeros((n, k, wide), bool), np.zeros((n, k, wide), bool)
-    if wide == 0:
-        return _Answers(found, changed, needed)
-    values, question = solver.values(Options(k=parts.k)), Question(k=parts.k)
-
-    def of(table: Doubles) -> Callable[[NDArray[np.integer]], Doubles]:
-        return lambda some: table[np.searchsorted(block.users, some)]
-
-    source = Source(s.known, of(block.scores), of(block.effects))
-    relation = np.searchsorted(parts.relations, s.relation)
-    a = answer_listed(block.users, source, values, question)
-    row = np.searchsorted(block.users, a.user)
-    place = _place(block.listed, row, a.item)
-    found[row, place] = a.status == 0
-    of_change = np.repeat(np.arange(len(a)), a.size)
-    about = relation[np.maximum(a.lost, a.gained)]
-    changed[row[of_change], place[of_change], about] = True
-    each, item = np.nonzero(block.there)[0], block.listed[block.there].astype(np.int64)
-    pair, alone = relations_of(item, values)
-    b = answer_asked(block.users[each[pair]], item[pair], source, values, question, relation=alone)
-    at = np.nonzero(block.there)[1][pair]
-    needed[each[pair], at, np.searchsorted(parts.relations, alone)] = b.status == 0
-    return _Answers(found, changed, needed)
-
-
-def _place(listed: NDArray[np.int32], row: NDArray[Any], item: NDArray[Any]) -> NDArray[np.int64]:
-    """Where in the lists of these rows the items stand."""
-    return np.asarray((listed[row] == item[:, None]).argmax(axis=1))
-
-
-class _Tally:
-    """Sums over pairs by group (0: everybody), and those of the bootstrap."""
-
-    def __init__(self, groups: int, parts: int, relations: int) -> None:
-        self.parts, self.relations = parts, relations
-        self.lift, self.pairs = parts, parts + 1
-        self.leaves = parts + 2
-        self.needed = self.leaves + parts
-        self.changed = self.needed + relations
-        self.found = self.changed + relations
-        wide = self.found + 1
-        self.total = np.zeros((groups, wide))
-        self.boot = np.zeros((groups, _BOOT, wide))
-        self.users = np.zeros(groups, np.int64)
-
-    def add(
-        self,
-        block: Block,
-        answers: _Answers,
-        cells: Sequence[NDArray[np.bool_]],
-        weights: NDArray[np.float64],
-    ) -> None:
-        there = block.there
-        columns = np.concatenate(
-            [
-                block.part,
-                block.lift[..., None],
-                there[..., None],
-                block.leaves(),
-                answers.needed,
-                answers.changed,
-                answers.found[..., None],
-            ],
-            axis=2,
-            dtype=np.float64,
-        )
-        for g, cell in enumerate(cells):
-            cell = cell & there
-            some = np.flatnonzero(cell.any(axis=1))
-            sums = np.einsum("nk,nkc->nc", cell[some].astype(np.float64), columns[some])
-            self.total[g] += sums.sum(axis=0)
-            self.boot[g] += weights[some].T @ sums
-            self.users[g] += len(some)
-
-    def share(self, group: int, column: int, over: int, *, less: int | None = None) -> Share:
-        """A ratio of sums with its interval; `less`: minus that of another group."""
-        value, boot = self._ratio(group, column, over)
-        if less is not None:
-            other, others = self._ratio(less, column, over)
-            value, boot = value - other, boot - others
-        boot = boot[np.isfinite(boot)]
-        low, high = np.quantile(boot, _LEVEL) if len(boot) else (np.nan, np.nan)
-        return Share(float(value), float(low), float(high))
-
-    def _ratio(self, group: int, column: int, over: int) -> tuple[float, Doubles]:
-        total, boot = self.total[group], self.boot[group]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return float(total[column] / total[over]), boot[:, column] / boot[:, over]
 
 
 def _ranks(k: int) -> dict[str, tuple[int, int]]:
@@ -316,7 +196,7 @@ def _names(data: Dataset, parts: Parts) -> list[tuple[str, str, str]]:
 def _parameter(
     n: int,
     named: tuple[str, str, str],
-    tally: _Tally,
+    tally: Tally,
     ranks: list[str],
     ranged: Doubles | None,
     parts: Parts,
@@ -336,7 +216,7 @@ def _parameter(
 
 
 def _segments(
-    tally: _Tally, groups: Groups, first: int, named: list[tuple[str, str, str]], least: int
+    tally: Tally, groups: Groups, first: int, named: list[tuple[str, str, str]], least: int
 ) -> tuple[tuple[Segment, ...], int]:
     out, suppressed = [], 0
     for g, (by, group) in enumerate(groups.names, start=first):
@@ -368,7 +248,7 @@ def _values(data: Dataset, subject: Subject, parts: Parts, lift: float) -> tuple
     )
 
 
-def _outcomes(tally: _Tally) -> dict[str, int]:
+def _outcomes(tally: Tally) -> dict[str, int]:
     pairs, found = tally.total[0, tally.pairs], tally.total[0, tally.found]
     return {
         "pairs": int(pairs),

@@ -55,7 +55,7 @@ def audit(
     _refuse_file(out_folder)
     run = open_run(run_folder)
     total = len(run.data.users) if sample is None else min(sample, len(run.data.users))
-    pages: dict[str, tuple[str, Findings | Trial]] = {}
+    pages: dict[str, tuple[str, Findings | Trial | Difference]] = {}
     with progress() as bar:
         for relation in attribute or []:
             task = bar.add_task(f"trial of {relation}", total=total, note="")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import cerec
-from cerec.audit.trial import dealt_out, trial
+from cerec.audit.places import dealt_out
+from cerec.audit.trial import trial
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import QuestionError
 from cerec.rng import generator
