@@ -100,7 +100,7 @@ def diff(
     *,
     k: int = 20,
     least: int = 20,
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], object] = lambda _: None,
 ) -> Difference:
     """How the lists of `b` differ from those of `a`, over the users that both know."""
     users = _common(a[0].users, b[0].users, "user")

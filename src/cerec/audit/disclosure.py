@@ -220,16 +220,9 @@ def _unshared(d: Difference) -> list[str]:
 
 
 def _moving(words: list[list[str]], unit: str) -> list[str]:
-    if not words:
-        return []
-    return [
-        "## What moved items",
-        "",
-        f"Of all that pushed items the way they went. {unit}",
-        "",
-        *_table(["part", "share"], words),
-        "",
-    ]
+    intro = f"Of all that pushed items the way they went. {unit}"
+    table = _table(["part", "share"], words)
+    return ["## What moved items", "", intro, "", *table, ""] if words else []
 
 
 def _main(f: Findings) -> list[Parameter]:

@@ -126,7 +126,7 @@ def measure(
     least: int = 20,
     chosen: Mapping[str, Any] | None = None,
     seed: int = 0,
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], object] = lambda _: None,
 ) -> Findings:
     """The main parameters. `groups`: segments; `least`: users that a group must have; `chosen`:
     what the run keeps of how its settings were chosen.

@@ -54,7 +54,7 @@ def places(
     values: NDArray[np.int64],
     rows: NDArray[np.integer],
     k: int,
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], object] = lambda _: None,
 ) -> Places:
     """What lists of these users are with each item in turn changed; `values` of one relation."""
     setup, n = _setup(subject, values), len(rows)

@@ -105,7 +105,7 @@ def trial(
     groups: Groups | None = None,
     least: int = 20,
     seed: int = 0,
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], object] = lambda _: None,
 ) -> Trial:
     """Put a relation on trial; `least`: users that a segment must have to be shown."""
     relation = row_of(data.relations, attribute)

@@ -11,7 +11,6 @@ from cerec.cli.arguments import Json, RunFolder, named
 from cerec.cli.console import out, print_json, progress, remark
 from cerec.errors import ConfigError
 from cerec.files import replacing, write_json
-from cerec.runs.audits import audit_of, diff_of, trial_of
 from cerec.runs.run import open_run
 
 if TYPE_CHECKING:
@@ -59,15 +58,15 @@ def audit(
     with progress() as bar:
         for relation in attribute or []:
             task = bar.add_task(f"trial of {relation}", total=total, note="")
-            found = trial_of(
-                run, relation, k=k, sample=sample, by=by or (), least=least,
+            found = run.trial(
+                relation, k, sample=sample, by=by or (), least=least,
                 progress=lambda n, task=task: bar.advance(task, n),  # type: ignore[misc]
             )  # fmt: skip
             pages[f"trial-{_safe(found.attribute)}"] = found.text(), found
         if not attribute:
             task = bar.add_task("audit", total=total, note="")
-            findings = audit_of(
-                run, k=k, sample=sample, by=by or (), items_by=items_by or (), least=least,
+            findings = run.audit(
+                k, sample=sample, by=by or (), items_by=items_by or (), least=least,
                 progress=lambda n: bar.advance(task, n),
             )  # fmt: skip
             pages["audit"] = findings.text(run.data.name), findings
@@ -90,7 +89,7 @@ def diff(
     a, b = open_run(run_folder), open_run(other_folder)
     with progress() as bar:
         task = bar.add_task("comparing", total=None, note="")
-        found = diff_of(a, b, k=k, least=least, progress=lambda n: bar.advance(task, n))
+        found = a.diff(b, k, least=least, progress=lambda n: bar.advance(task, n))
     _give({"diff": (found.text(run_folder.name, other_folder.name), found)}, out_folder, json)
 
 

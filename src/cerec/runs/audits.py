@@ -1,9 +1,9 @@
-"""What a run answers about the whole of itself."""
+"""What a run answers about the whole of itself, or beside another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,75 +12,88 @@ from cerec.errors import ConfigError, positive
 
 if TYPE_CHECKING:
     from cerec.audit import Difference, Findings, Trial
-    from cerec.runs.run import Run
+    from cerec.data.dataset import Dataset
+    from cerec.recommend.subject import Subject
+
+Progress = Callable[[int], object]
 
 
-def audit_of(
-    run: Run,
-    *,
-    k: int = 20,
-    sample: int | None = None,
-    by: Iterable[str] = (),
-    items_by: Iterable[str] = (),
-    least: int = 20,
-    progress: Callable[[int], None] = lambda _: None,
-) -> Findings:
-    """See `Run.audit`."""
-    from cerec.audit import groups_of, measure
+class Audits:
+    """The questions about all lists; `progress` is called with numbers of users that are done."""
 
-    groups = groups_of(run.data, run.subject, tuple(by), tuple(items_by))
-    return measure(
-        run.data,
-        run.subject,
-        k=positive(k),
-        users=_sampled(len(run.data.users), sample),
-        groups=groups,
-        least=positive(least),
-        chosen=run.meta.get("chosen"),
-        seed=run.seed,
-        progress=progress,
-    )
+    data: Dataset
+    seed: int
+    meta: Mapping[str, Any]
 
+    @property
+    def subject(self) -> Subject:
+        """The recommender as it is ranked and explained."""
+        raise NotImplementedError
 
-def trial_of(
-    run: Run,
-    attribute: str,
-    *,
-    k: int = 20,
-    sample: int | None = None,
-    by: Iterable[str] = (),
-    least: int = 20,
-    progress: Callable[[int], None] = lambda _: None,
-) -> Trial:
-    """See `Run.trial`."""
-    from cerec.audit import groups_of, trial
+    def audit(
+        self,
+        k: int = 20,
+        *,
+        sample: int | None = None,
+        by: Iterable[str] = (),
+        items_by: Iterable[str] = (),
+        least: int = 20,
+        progress: Progress = lambda _: None,
+    ) -> Findings:
+        """What the order of all lists depends on, and how much.
 
-    return trial(
-        run.data,
-        run.subject,
-        attribute,
-        k=positive(k),
-        users=_sampled(len(run.data.users), sample),
-        groups=groups_of(run.data, run.subject, tuple(by)),
-        least=positive(least),
-        seed=run.seed,
-        progress=progress,
-    )
+        - `sample`: look at so many users instead of all.
+        - `by`: columns of the users' table to set side by side (default: all there are);
+          `items_by`: relations whose values make groups of items.
+        - `least`: users that a group must have to be shown.
+        """
+        from cerec.audit import groups_of, measure
 
+        return measure(
+            self.data,
+            self.subject,
+            k=positive(k),
+            users=_sampled(len(self.data.users), sample),
+            groups=groups_of(self.data, self.subject, tuple(by), tuple(items_by)),
+            least=positive(least),
+            chosen=self.meta.get("chosen"),
+            seed=self.seed,
+            progress=progress,
+        )
 
-def diff_of(
-    a: Run,
-    b: Run,
-    *,
-    k: int = 20,
-    least: int = 20,
-    progress: Callable[[int], None] = lambda _: None,
-) -> Difference:
-    """See `Run.diff`."""
-    from cerec.audit import diff
+    def trial(
+        self,
+        attribute: str,
+        k: int = 20,
+        *,
+        sample: int | None = None,
+        by: Iterable[str] = (),
+        least: int = 20,
+        progress: Progress = lambda _: None,
+    ) -> Trial:
+        """Does this relation decide who is shown? Each item in turn gets each other value of it."""
+        from cerec.audit import groups_of, trial
 
-    sides = (a.data, a.subject), (b.data, b.subject)
-    return diff(*sides, k=positive(k), least=positive(least), progress=progress)
+        return trial(
+            self.data,
+            self.subject,
+            attribute,
+            k=positive(k),
+            users=_sampled(len(self.data.users), sample),
+            groups=groups_of(self.data, self.subject, tuple(by)),
+            least=positive(least),
+            seed=self.seed,
+            progress=progress,
+        )
+
+    def diff(
+        self, other: Audits, k: int = 20, *, least: int = 20, progress: Progress = lambda _: None
+    ) -> Difference:
+        """How the lists of another run differ from those of this one, and why."""
+        from cerec.audit import diff
+
+        sides = (self.data, self.subject), (other.data, other.subject)
+        return diff(*sides, k=positive(k), least=positive(least), progress=progress)
 
 
 def _sampled(n: int, sample: int | None) -> NDArray[np.int64] | None:

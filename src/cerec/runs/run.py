@@ -26,7 +26,7 @@ from cerec.history import read_history, write_history
 from cerec.recommend.rank import lists, ranks_after
 from cerec.recommend.subject import Subject
 from cerec.runs.asking import Asking
-from cerec.runs.audits import audit_of, diff_of, trial_of
+from cerec.runs.audits import Audits
 from cerec.runs.folder import (
     FORMAT,
     kept_beside,
@@ -43,7 +43,6 @@ from cerec.runs.lock import held
 from cerec.runs.new_item import NewItem
 
 if TYPE_CHECKING:
-    from cerec.audit import Difference, Findings, Trial
     from cerec.explain.explainer import Explainer
     from cerec.settings.run import RunConfig
 
@@ -61,7 +60,7 @@ class Recommendation:
     rank: int
 
 
-class Run(Asking):
+class Run(Asking, Audits):
     """Data, split, recommender and agent of one training, or around a recommender made elsewhere.
 
     Ids in and out are the data's own. What a user has is known and never recommended: everything
@@ -212,40 +211,6 @@ class Run(Asking):
             for user, row in zip(users.tolist(), rows, strict=True):
                 for item in row[row >= 0].tolist():
                     yield self.data.users[user], self.data.items[item]
-
-    def audit(
-        self,
-        k: int = 20,
-        *,
-        sample: int | None = None,
-        by: Iterable[str] = (),
-        items_by: Iterable[str] = (),
-        least: int = 20,
-    ) -> Findings:
-        """What the order of all lists depends on, and how much.
-
-        - `sample`: look at so many users instead of all.
-        - `by`: columns of the users' table to set side by side (default: all there are);
-          `items_by`: relations whose values make groups of items.
-        - `least`: users that a group must have to be shown.
-        """
-        return audit_of(self, k=k, sample=sample, by=by, items_by=items_by, least=least)
-
-    def trial(
-        self,
-        attribute: str,
-        k: int = 20,
-        *,
-        sample: int | None = None,
-        by: Iterable[str] = (),
-        least: int = 20,
-    ) -> Trial:
-        """Does this relation decide who is shown? Each item in turn gets each other value of it."""
-        return trial_of(self, attribute, k=k, sample=sample, by=by, least=least)
-
-    def diff(self, other: Run, k: int = 20, *, least: int = 20) -> Difference:
-        """How the lists of another run differ from those of this one, and why."""
-        return diff_of(self, other, k=k, least=least)
 
     def save(self, folder: str | Path) -> Path:
         """Write everything to a folder that `cerec.open` reads, in place of the run there.
