@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,39 @@ from scipy import stats
 
 from cerec.errors import ConfigError
 from cerec.rng import generator
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number of a table."""
+
+    mean: float
+    """Over users or pairs, then over seeds."""
+    sd: float = 0.0
+    """Over seeds."""
+    low: float = float("nan")
+    high: float = float("nan")
+    """Bootstrap interval over users."""
+    n: int = 0
+    """Users or pairs that have the number."""
+    p: float | None = None
+    """Against the reference over users, Holm-corrected over the rows; None for the reference."""
+    effect: float | None = None
+    """Rank-biserial: above 0 when more users do better here than with the reference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of a comparison: a system, or an explainer."""
+
+    name: str
+    title: str
+    note: str = ""
+    error: str = ""
+    """Why there are no numbers."""
+    figures: dict[str, Figure] = field(default_factory=dict)
+    other: dict[str, Any] = field(default_factory=dict)
+    """Seeds, settings, what it took, and numbers that are not tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +94,37 @@ def signed_rank(gap: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def bootstrap(
-    values: NDArray[np.float64], *, seed: int = 0, level: float = 0.95, rounds: int = 2000
+    values: NDArray[np.float64],
+    by: NDArray[np.integer] | None = None,
+    *,
+    seed: int = 0,
+    level: float = 0.95,
+    rounds: int = 2000,
 ) -> tuple[float, float]:
-    """Percentile interval of the mean over users drawn with replacement."""
-    if len(values) == 0:
+    """Percentile interval of the mean, users drawn with replacement; nan are left out.
+
+    `by`: the user of each value, whose values are alike and go together; None: one value each.
+    """
+    there = ~np.isnan(values)
+    groups = np.arange(len(values)) if by is None else by
+    _, at = np.unique(groups[there], return_inverse=True)
+    if len(at) == 0:
         return float("nan"), float("nan")
+    total, count = np.bincount(at, values[there]), np.bincount(at)
     rng = generator(seed, "statistics/bootstrap")
-    means = [values[rng.integers(0, len(values), len(values))].mean() for _ in range(rounds)]
+    means = []
+    for _ in range(rounds):
+        drawn = rng.integers(0, len(count), len(count))
+        means.append(total[drawn].sum() / count[drawn].sum())
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def mcnemar(ours: NDArray[np.bool_], theirs: NDArray[np.bool_]) -> float:
+    """Two-sided exact McNemar test: do two methods succeed equally often on the same pairs?"""
+    only_ours, only_theirs = int((ours & ~theirs).sum()), int((theirs & ~ours).sum())
+    n = only_ours + only_theirs
+    return 1.0 if n == 0 else float(stats.binomtest(only_ours, n, 0.5).pvalue)
 
 
 def holm(p: Sequence[float]) -> list[float]:

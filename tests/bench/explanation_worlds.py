@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.data.synthetic.generate import WorldConfig, make_world
-from cerec.recommend.scorer import Pooling, Scorer
-from cerec_bench.explainers.protocol import AgentSetup, Context, Pairs
+from cerec.recommend.canonical import FactorScores
+from cerec.recommend.subject import Subject
+from cerec.settings.run import RunConfig
+from cerec_bench.explainers.protocol import Context, Pairs
 
 
 def rows(*numbers: int) -> np.ndarray:
@@ -26,9 +29,28 @@ def pairs_of(k: int, *listed: tuple[int, int, int]) -> Pairs:
     return Pairs(user, item, rank, k)
 
 
-def hand(
-    effects: list[float], of_item: list[list[int]], relation: list[int], pooling: Pooling = "sum"
+def context_of(
+    data: Dataset | None,
+    known: Ragged,
+    facts: Facts,
+    user: np.ndarray,
+    item: np.ndarray,
+    value: np.ndarray,
+    *,
+    k: int,
+    seed: int = 0,
+    epochs: int = 0,
 ) -> Context:
+    """A factor model with these effects of every value; CERec's agent learns so many epochs."""
+    vocabulary = np.arange(facts.n_values, dtype=np.int32)
+    scale = np.ones(len(item))
+    model = FactorScores(user, item, value)
+    subject = Subject(facts, known, vocabulary, facts.of_item, scale, "canonical", model)
+    config = RunConfig.of({"train": {"agent_epochs": epochs}}, preset="paper")
+    return Context(data, subject, k=k, seed=seed, config=config, factors=(user, item))
+
+
+def hand(effects: list[float], of_item: list[list[int]], relation: list[int]) -> Context:
     """One user who knows nothing; items score as their values do, with these effects."""
     values = ragged(*of_item)
     facts = Facts(
@@ -36,23 +58,18 @@ def hand(
         values.transpose(len(relation)),
     )  # fmt: skip
     effect = np.array(effects, np.float32)[:, None]
-    pool = np.mean if pooling == "mean" else np.sum
-    item = np.array([[pool(effect[v]) if v else 0.0] for v in of_item], np.float32)
-    user = np.ones((1, 1), np.float32)
-    scorer = Scorer(user, item, effect, user, pooling)
-    return Context(None, ragged([]), facts, scorer, k=1, seed=0)
+    item = np.array([[effect[v].sum() if v else 0.0] for v in of_item], np.float32)
+    return context_of(None, ragged([]), facts, np.ones((1, 1), np.float32), item, effect, k=1)
 
 
-def learned(seed: int = 3, *, pooling: Pooling = "mean", k: int = 5) -> Context:
+def learned(seed: int = 3, *, k: int = 5, epochs: int = 0) -> Context:
     """A generated world whose items are what their values make them."""
     data = make_world(WorldConfig(users=30, items=50, interactions=500), seed=seed)
     facts = Facts.build(data)
     rng = np.random.default_rng(seed)
     user = rng.normal(size=(30, 8)).astype(np.float32)
     value = rng.normal(size=(facts.n_values, 8)).astype(np.float32)
-    pool = np.mean if pooling == "mean" else np.sum
-    item = np.stack([pool(value[facts.of_item.row(i)], axis=0) for i in range(50)])
+    item = np.stack([value[facts.of_item.row(i)].sum(axis=0) for i in range(50)])
     item = (item + 0.3 * rng.normal(size=item.shape)).astype(np.float32)
-    scorer = Scorer(user, item, value, user, pooling)
     train = Ragged.from_pairs(data.interactions.user, data.interactions.item, 30)
-    return Context(data, train, facts, scorer, k=k, seed=1, setup=AgentSetup(epochs=0))
+    return context_of(data, train, facts, user, item, value, k=k, seed=1, epochs=epochs)

@@ -17,9 +17,10 @@ from cerec.runs.train import train
 from cerec.settings.run import RunConfig
 from cerec.settings.train import TrainConfig
 from cerec.threads import set_threads
-from cerec_bench.compare.contenders import Task, contender
-from cerec_bench.compare.fit import FitConfig
-from cerec_bench.compare.grid import Cell, Grid, Plan
+from cerec_bench.cells import Cells, Table
+from cerec_bench.plans.contenders import Task, contender
+from cerec_bench.plans.fit import FitConfig
+from cerec_bench.plans.systems import Plan, Systems
 
 SEED = 1
 FIT = FitConfig(epochs=8, every=2, patience=2)
@@ -49,11 +50,12 @@ def without_facts(data: Dataset) -> Dataset:
     return replace(data, triples=Triples(none, none, none))
 
 
-def compared(name: str, data: Dataset, folder: Path, params: dict[str, object]) -> Cell:
+def compared(name: str, data: Dataset, folder: Path, params: dict[str, object]) -> Table:
     plan = Plan(models=(name,), seeds=2, ks=(20,), fit=FIT)
-    cell = Grid(data, split(data, seed=SEED), plan, folder)._cell(name, "seed", params, SEED)
+    systems = Systems(data, split(data, seed=SEED), plan, Cells(folder))
+    cell = systems.fit(name, "seed", params, SEED).cell
     assert cell.error == ""
-    return cell
+    return cell.found
 
 
 WORLDS = {
@@ -69,9 +71,9 @@ def test_linear_is_the_default_with_holdout(name: str, tmp_path: Path) -> None:
     config = RunConfig(model={"name": "linear", "holdout": True})
     run = train(data, config, seed=SEED)
     cell = compared("linear", data, tmp_path, {})
-    assert cell.valid == pytest.approx(run.metrics["valid"]["ndcg@20"], rel=1e-12)
+    assert cell["valid"] == pytest.approx(run.metrics["valid"]["ndcg@20"], rel=1e-12)
     for metric in METRICS:
-        assert cell.test[metric] == pytest.approx(run.metrics["test"][metric], rel=1e-12)
+        assert cell["test"][metric] == pytest.approx(run.metrics["test"][metric], rel=1e-12)
 
 
 def test_lists_of_linear_are_those_of_the_run() -> None:
@@ -102,18 +104,7 @@ def test_the_paper_s_row_is_its_training(name: str, chooser: str, tmp_path: Path
     )
     cell = compared("cerec-paper", data, tmp_path, params)
     run = train(data, config, seed=SEED)
-    assert cell.best_epoch == run.meta["best_epoch"]
-    assert cell.valid == pytest.approx(run.metrics["valid"]["ndcg@20"], rel=1e-12)
+    assert cell["best_epoch"] == run.meta["best_epoch"]
+    assert cell["valid"] == pytest.approx(run.metrics["valid"]["ndcg@20"], rel=1e-12)
     for metric in METRICS:
-        assert cell.test[metric] == pytest.approx(run.metrics["test"][metric], rel=1e-12)
-
-
-def test_cells_of_the_earlier_recipe_are_not_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plan = Plan(models=("cerec-paper",), seeds=1, ks=(20,), fit=replace(FIT, epochs=1))
-    grid = Grid(WORLD, split(WORLD, seed=SEED), plan, tmp_path)
-    (now,) = grid.run()
-    earlier = replace(contender("cerec-paper"), recipe=1)
-    monkeypatch.setattr("cerec_bench.compare.grid.contender", lambda name: earlier)
-    assert grid.run()[0].key != now.key
+        assert cell["test"][metric] == pytest.approx(run.metrics["test"][metric], rel=1e-12)

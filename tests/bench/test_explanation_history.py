@@ -7,13 +7,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from explanation_worlds import learned, ragged
+from explanation_worlds import context_of, learned, ragged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
-from cerec.recommend.scorer import Scorer
 from cerec_bench.explainers.accent import Accent, influences
 from cerec_bench.explainers.fold_in import fold_in
 from cerec_bench.explainers.history import fewest
@@ -81,7 +80,9 @@ def small(seed: int) -> Context:
     """Six actions at most, so that all sets of them can be tried."""
     whole, rng = learned(seed, k=3), np.random.default_rng(seed)
     few = Ragged.from_pairs(np.repeat(np.arange(30), 6), rng.integers(0, 50, 180), 30)
-    return Context(whole.data, few, whole.facts, whole.scorer, k=3, seed=1)
+    user, item = whole.factors
+    value = np.zeros((whole.facts.n_values, 8), np.float32)
+    return context_of(whole.data, few, whole.facts, user, item, value, k=3, seed=1)
 
 
 @settings(max_examples=6, deadline=None)
@@ -144,10 +145,10 @@ def test_influences_by_differences() -> None:
 def fitted() -> Context:
     """Users whose vectors are folded in from their histories: what ACCENT takes them for."""
     base = learned(5)
-    item = base.scorer.item
+    item = base.factors[1]
     user = np.stack([fold_in(item, base.train.row(u), l2=0.03) for u in range(30)])
-    scorer = Scorer(user, item, base.scorer.effect, user, "mean")
-    return Context(base.data, base.train, base.facts, scorer, k=5, seed=1)
+    value = np.zeros((base.facts.n_values, 8), np.float32)
+    return context_of(base.data, base.train, base.facts, user, item, value, k=5, seed=1)
 
 
 def test_accent_mostly_flips_when_solved_again() -> None:
@@ -173,9 +174,6 @@ def test_wrong_settings_of_history_methods_are_refused() -> None:
     with pytest.raises(ConfigError, match="candidate"):
         Accent(candidates=0)
     base = learned(1)
-    scores = np.zeros((30, 50), np.float32)
-    s = base.scorer
-    matrix = Scorer(s.user, s.item, s.effect, s.effect_user, "mean", scores)
-    context = Context(base.data, base.train, base.facts, matrix, k=5, seed=0)
+    context = Context(base.data, base.subject, k=5, seed=0)
     with pytest.raises(ConfigError, match="factors"):
         Accent().fit(context)

@@ -4,39 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from explanation_worlds import context_of, learned, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.split import split
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import ConfigError
-from cerec.recommend.scorer import Scorer
 from cerec_bench.explainers.pairs import listed_pairs
-from cerec_bench.explainers.protocol import NO_ANSWER, AgentSetup, Answer, Context, touching
+from cerec_bench.explainers.protocol import NO_ANSWER, Answer, Context, touching
 from cerec_bench.explainers.rdexp import RandomExplainer
 from cerec_bench.explainers.registry import METHODS, method
 
 
-def rows(*numbers: int) -> np.ndarray:
-    return np.array(numbers, np.int32)
-
-
 @pytest.fixture(scope="module")
-def world() -> Dataset:
-    return make_world(WorldConfig(users=40, items=60, interactions=600), seed=3)
-
-
-@pytest.fixture(scope="module")
-def context(world: Dataset) -> Context:
-    facts, parts = Facts.build(world), split(world, seed=0)
-    rng = np.random.default_rng(0)
-    user = rng.normal(size=(40, 8)).astype(np.float32)
-    value = rng.normal(size=(facts.n_values, 8)).astype(np.float32)
-    mean = np.stack([value[facts.of_item.row(i)].mean(0) for i in range(60)])
-    scorer = Scorer(user, mean.astype(np.float32), value, user, "mean")
-    return Context(world, parts.train, facts, scorer, k=5, seed=1, setup=AgentSetup(epochs=1))
+def context() -> Context:
+    return learned(0, epochs=1)
 
 
 def test_a_replacement_is_one_change(context: Context) -> None:
@@ -62,11 +46,11 @@ def test_touching_parts_a_set_by_what_the_item_has() -> None:
 
 def test_pairs_are_listed_and_the_same_for_every_seed(context: Context) -> None:
     every = listed_pairs(context)
-    assert len(every) == 40 * 5
+    assert len(every) == 30 * 5
     for user, at in every.by_user():
         assert (every.user[at.start : at.stop] == user).all()
         assert every.rank[at.start : at.stop].tolist() == [1, 2, 3, 4, 5]
-        expected = context.standing(user).top(5)
+        expected = context.standing(user).order[:5]
         assert every.item[at.start : at.stop].tolist() == expected.tolist()
     some = listed_pairs(context, 30)
     assert len(some) == 30
@@ -76,10 +60,10 @@ def test_pairs_are_listed_and_the_same_for_every_seed(context: Context) -> None:
 
 
 def test_forgetting_nothing_changes_nothing(context: Context) -> None:
-    assert (context.scores_without(0, rows()) == context.scorer.scores(0)).all()
+    assert (context.scores_without(0, rows()) == context.standing(0).scores).all()
     history = context.train.row(0)
     without = context.scores_without(0, history[:1])
-    assert without[history[0]] < context.scorer.scores(0)[history[0]]
+    assert without[history[0]] < context.standing(0).scores[history[0]]
     assert np.isfinite(context.scores_without(0, history)).all()
 
 
@@ -118,9 +102,8 @@ def test_random_sets_are_distinct_and_of_the_size(size: int, number: int) -> Non
     world = make_world(WorldConfig(users=4, items=12, interactions=20), seed=1)
     facts = Facts.build(world)
     zero = np.zeros((4, 1), np.float32)
-    scorer = Scorer(zero, np.zeros((12, 1), np.float32), np.zeros((facts.n_values, 1), np.float32),
-                    zero, "mean")  # fmt: skip
-    context = Context(world, split(world, seed=0).train, facts, scorer, k=3, seed=0)
+    item, value = (np.zeros((n, 1), np.float32) for n in (12, facts.n_values))
+    context = context_of(world, split(world, seed=0).train, facts, zero, item, value, k=3)
     pairs = listed_pairs(context)
     for pool in ("entities", "values", "own"):
         explainer = RandomExplainer(pool, size)

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from explanation_worlds import context_of, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,17 +17,12 @@ from cerec.data.ragged import Ragged
 from cerec.data.split import Split, split
 from cerec.data.synthetic.generate import WorldConfig, checkerboard, make_world
 from cerec.errors import ConfigError
-from cerec.recommend.scorer import Scorer
 from cerec_bench.explainers.dns_truth import DnsConfig, dns_truth
 from cerec_bench.explainers.measures import consistency, harmonic, jaccard, stability
 from cerec_bench.explainers.pairs import listed_pairs
 from cerec_bench.explainers.protocol import NO_ANSWER, Answer, Context, Pairs, touching
 from cerec_bench.explainers.rdexp import RandomExplainer
 from cerec_bench.explainers.truths import HeldoutConfig, Truth, heldout, planted
-
-
-def rows(*numbers: int) -> np.ndarray:
-    return np.array(numbers, np.int32)
 
 
 def truth_of(*sets: list[int], both: bool = False) -> Truth:
@@ -115,8 +111,7 @@ def context(world: Dataset) -> Context:
     user = rng.normal(size=(60, 4)).astype(np.float32)
     item = rng.normal(size=(80, 4)).astype(np.float32)
     value = rng.normal(size=(facts.n_values, 4)).astype(np.float32)
-    scorer = Scorer(user, item, value, user, "mean")
-    return Context(world, parts.train, facts, scorer, k=10, seed=0)
+    return context_of(world, parts.train, facts, user, item, value, k=10)
 
 
 def test_a_perfect_explainer_scores_one(world: Dataset, context: Context) -> None:

@@ -6,7 +6,7 @@ import pytest
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
 from cerec.recommend.negatives import Uniform
-from cerec_bench.compare.fit import FitConfig, fit_recommender
+from cerec_bench.plans.fit import FitConfig, fit_recommender
 
 
 class Counter:

@@ -7,7 +7,7 @@ import typer
 from cerec.threads import load_torch, set_threads
 from cerec_bench.cli.compare import compare
 from cerec_bench.cli.explanations import compare_explanations
-from cerec_bench.cli.reproduce import reproduce
+from cerec_bench.cli.run import run
 
 app = typer.Typer(
     help="Compare systems and explainers; the paper's tables and figures.",
@@ -26,4 +26,4 @@ def _root() -> None:
 
 app.command()(compare)
 app.command("explanations")(compare_explanations)
-app.command()(reproduce)
+app.command()(run)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from cerec.cli.arguments import named
-from cerec.cli.console import out, print_json, progress, remark
+from cerec.cli.console import print_json, progress, remark
 from cerec.cli.train import read_config
 from cerec.errors import ConfigError
+from cerec_bench.cli.show import show
 
 DEFAULT = (
     "popularity,itemknn,ease,ials,bpr,lightgcn,neumf,mcrec,kgpolicy,kgqr,kgat,cerec-paper,linear"
@@ -50,7 +48,7 @@ def compare(
 ) -> None:
     """Compare systems: one split, equal tuning on validation, several seeds.
 
-    Finished cells are kept in the folder: a comparison that was stopped goes on with the same
+    Finished cells are kept in the folder: a comparison that was stopped continues with the same
     command, and one with more models or seeds computes only what is new.
 
     Example: cerec bench compare demo --models popularity,bpr,linear --seeds 3 --budget 1
@@ -58,15 +56,19 @@ def compare(
     from cerec.data.filters import apply
     from cerec.data.load import load
     from cerec.data.split import split
-    from cerec.settings.data import FilterConfig
-    from cerec_bench.compare.contenders import CONTENDERS
-    from cerec_bench.compare.fit import FitConfig
-    from cerec_bench.compare.grid import Cell, Grid, Plan, read_per_user
-    from cerec_bench.compare.report import write_report
-    from cerec_bench.compare.space import SPACES
-    from cerec_bench.compare.table import columns, summarise, to_json
+    from cerec.settings.run import to_table
+    from cerec_bench.cells import Cells
+    from cerec_bench.plans.contenders import CONTENDERS
+    from cerec_bench.plans.fit import FitConfig
+    from cerec_bench.plans.systems import Plan, Systems, columns, keys_of
+    from cerec_bench.plans.tuning import SPACES
+    from cerec_bench.report.charts import bar_chart
+    from cerec_bench.report.files import write_report
+    from cerec_bench.report.tables import compared, to_json
 
     names = tuple(CONTENDERS) if models == "all" else tuple(n.strip() for n in models.split(","))
+    if reference is not None and reference not in names:
+        raise ConfigError(f"--reference must be one of the models, got {reference!r}")
     plan = Plan(
         models=tuple(dict.fromkeys(names)),
         seeds=seeds,
@@ -75,10 +77,8 @@ def compare(
         ks=_lengths(k),
         fit=FitConfig(epochs=epochs, every=every, patience=patience, seconds=seconds),
         search=search or SPACES,
+        reference=reference or "linear",
     )
-    base = reference or ("linear" if "linear" in names else names[0])
-    if base not in names:
-        raise ConfigError(f"--reference must be one of the models, got {base!r}")
     settings = read_config(None, sets or [])
     dataset, _ = apply(load(data, format=format), settings.filters)
     parts = split(dataset, settings.split, seed=split_seed)
@@ -86,42 +86,29 @@ def compare(
     with progress() as bar:
         task = bar.add_task("comparing", total=None, note="")
 
-        def told(cell: Cell, known: bool) -> None:
-            note = f"{cell.model} {cell.kind} {cell.seed}" + (" (kept)" if known else "")
-            bar.update(task, advance=1, note=note)
+        def told(name: str, known: bool) -> None:
+            bar.update(task, advance=1, note=name + (" (kept)" if known else ""))
 
-        grid = Grid(dataset, parts, plan, out_folder, on_cell=told)
-        bar.update(task, total=grid.size)
-        cells = grid.run()
-    lines = summarise(
-        cells,
-        lambda key: read_per_user(grid.per_user_path(key)),
-        columns(plan.ks),
-        reference=base,
-    )
-    about = {
-        "data": dataset.name,
-        "fingerprint": dataset.fingerprint,
-        "users": len(dataset.users),
-        "items": len(dataset.items),
-        "split": {"method": settings.split.method, "seed": split_seed}
-        | {part: getattr(parts, part).size for part in ("train", "valid", "test")},
-        "filters": {
-            k: v for k, v in asdict(settings.filters).items() if v != getattr(FilterConfig(), k)
-        },
-        "ks": list(plan.ks),
-        "seeds": seeds,
-        "trials": budget,
-        "valid_users": valid_users,
-        "fit": {"epochs": epochs, "every": every, "patience": patience, "seconds": seconds},
-        "reference": base,
+        cells = Cells(out_folder / "cells", f"cerec bench compare {data}", told)
+        systems = Systems(dataset, parts, plan, cells)
+        bar.update(task, total=systems.size)
+        lines, about = systems.summary()
+    about |= {
+        "split": {**about["split"], "method": settings.split.method, "seed": split_seed},
+        "filters": to_table(settings)["filters"],
         "wall_seconds": round(time.perf_counter() - started, 1),
     }
-    made = write_report(out_folder, lines, plan.ks, about)
+    grid = compared(lines, columns(plan.ks))
+    made = write_report(out_folder, {dataset.name: (lines, about)}, [grid])
+    if any(line.figures for line in lines):
+        bar_chart(lines, keys_of(plan.ks[:1]), out_folder / "bars.svg")
+        made.append(out_folder / "bars.svg")
     if json:
         print_json(to_json(lines, about))
         return
-    _show(lines, plan.ks[0], about)
+    title = f"{dataset.name}: test, whole catalogue, mean over users and {seeds} seeds"
+    tested = f"{about['reference']} over users, p < 0.05 (Wilcoxon, Holm)"
+    show(lines, columns(plan.ks[:1]), title, tested)
     remark("wrote " + ", ".join(str(path) for path in made))
 
 
@@ -130,31 +117,3 @@ def _lengths(text: str) -> tuple[int, ...]:
         return tuple(sorted({int(part) for part in text.split(",")}))
     except ValueError:
         raise ConfigError(f"--k takes whole numbers with commas between, got {text!r}") from None
-
-
-def _show(lines: list[Any], k: int, about: dict[str, Any]) -> None:
-    from cerec_bench.compare.table import cell_text, columns, heading, ranked
-
-    names = columns([k])
-    table = Table(
-        title=f"{about['data']}: test, whole catalogue, mean over users and "
-        f"{about['seeds']} seed{'s' if about['seeds'] > 1 else ''}"
-    )
-    table.add_column("")
-    for name in (*map(heading, names), "tried", "s / fit", "CPU s", "MB"):
-        table.add_column(name, justify="right")
-    best = {name: (ranked(lines, name) or [""])[0] for name in names}
-    for line in lines:
-        cells = [
-            Text(cell_text(line, name), style="bold" if best[name] == line.model else "")
-            for name in names
-        ]
-        spent = (f"{line.seconds:.1f}", f"{line.cpu_seconds:.1f}", f"{line.peak_mb:.0f}")
-        table.add_row(
-            line.title, *cells, *((str(line.trials or 1), *spent) if not line.error else "----")
-        )
-    out.print(table)
-    out.print(f"* differs from {about['reference']} over users, p < 0.05 (Wilcoxon, Holm)")
-    for line in lines:
-        if line.error or line.note:
-            out.print(f"{line.title}: {line.error or line.note}")

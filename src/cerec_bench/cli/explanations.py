@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from cerec.cli.arguments import named
-from cerec.cli.console import out, print_json, progress, remark
+from cerec.cli.console import print_json, progress, remark
 from cerec.cli.train import read_config
 from cerec.errors import ConfigError
+from cerec_bench.cli.show import show
+
+if TYPE_CHECKING:
+    from cerec.settings.run import RunConfig
+    from cerec_bench.plans.explainers import Theme
+    from cerec_bench.statistics import Line
 
 DEFAULT_TRUTHS = "dns,planted,heldout"
-_ON_SCREEN = {
-    "found": "cover %",
-    "flipped": "flips %",
-    "size": "changes",
-    "pn_all": "PN %",
-    "ps_all": "PS %",
-    "stability": "stable",
-}  # the files have all
 
 
 def compare_explanations(
@@ -51,31 +48,25 @@ def compare_explanations(
     sets: Annotated[
         list[str] | None, typer.Option("--set", help="One setting: section.key=value.")
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume/--afresh", help="Keep finished cells, or drop them.")
-    ] = True,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Score explainers on the same listed items: agreement with ground truths, flips, size, cost.
 
-    Finished cells are kept in the folder: a comparison that was stopped goes on with the same
+    Finished cells are kept in the folder: a comparison that was stopped continues with the same
     command, and one with more methods or seeds computes only what is new.
 
     Example: cerec bench explanations demo --methods rdexp-own,cerec --truth planted --seeds 2
     """
-    from cerec_bench.consistency import consistency
-    from cerec_bench.explainers.cells import Cell
+    from cerec_bench.cells import Cells
     from cerec_bench.explainers.registry import METHODS
-    from cerec_bench.explainers.report import write_report
-    from cerec_bench.explainers.runner import Plan
-    from cerec_bench.explainers.table import to_json
+    from cerec_bench.plans.explainers import Explainers, Plan
+    from cerec_bench.plans.judged import grids_of
+    from cerec_bench.report.charts import scatter_chart
+    from cerec_bench.report.files import write_report
+    from cerec_bench.report.tables import to_json
 
     names = tuple(METHODS) if methods == "all" else _names(methods)
-    base = reference or ("cerec" if "cerec" in names else names[0])
-    if base not in names:
-        raise ConfigError(f"--reference must be one of the methods, got {base!r}")
-    if pairs < 0:
-        raise ConfigError(f"--pairs must be at least 0, got {pairs}")
+    _check(names, reference, pairs)
     plan = Plan(
         methods=names,
         truths=_names(truth),
@@ -83,41 +74,81 @@ def compare_explanations(
         pairs=pairs or None,
         k=k,
         draws=draws,
-        reference=base,
+        reference=reference or "cerec",
     )
     settings = read_config(config, sets or [], start="paper")
-    if not resume:
-        _drop(out_folder)
+    if agent_epochs is not None:
+        settings = replace(settings, train=replace(settings.train, agent_epochs=agent_epochs))
+    results, grids = {}, []
     with progress() as bar:
         task = bar.add_task("preparing", total=None, note="")
 
-        def begin(name: str, total: int) -> None:
-            bar.reset(task, description=name, total=total, note="")
+        def told(name: str, known: bool) -> None:
+            bar.update(task, advance=1, note=name + (" (kept)" if known else ""))
 
-        def told(name: str, cell: Cell, known: bool) -> None:
-            note = f"{cell.method} {cell.seed}" + (" (kept)" if known else "")
-            bar.update(task, description=name, advance=1, note=note)
-
-        results = consistency(
-            sources,
-            plan,
-            out_folder,
-            config=settings,
-            agent_epochs=agent_epochs,
-            on_start=begin,
-            on_cell=told,
-        )
-    made = write_report(out_folder, results)
+        for source in sources:
+            theme = _theme(source, out_folder, settings, agent_epochs)
+            if theme.name in results:
+                raise ConfigError(f"{source}: two sources are named {theme.name!r}; give one")
+            cells = Cells(out_folder / theme.name, f"cerec bench explanations {source}", told)
+            asked = Explainers(theme, plan, cells)
+            bar.reset(task, description=theme.name, total=asked.size, note="")
+            results[theme.name] = lines, about = asked.summary()
+            grids += grids_of(theme.name, lines, about)
+    made = write_report(out_folder, results, grids)
+    for name, (lines, about) in results.items():
+        if any(line.figures for line in lines):
+            panels = [(f"recall:{t}", f"precision:{t}") for t in about["truths"]]
+            scatter_chart(lines, [("size", "flipped"), *panels], out_folder / f"{name}.svg")
+            made.append(out_folder / f"{name}.svg")
     if json:
         print_json({name: to_json(lines, about) for name, (lines, about) in results.items()})
         return
-    for lines, about in results.values():
-        _show(lines, about)
-        for name in sorted(set(plan.truths) - set(about["truths"])):
-            remark(
-                f"{about['data']} has no truth {name!r}: tastes are planted in made worlds alone"
-            )
+    for name, (lines, about) in results.items():
+        _show(name, lines, about, plan.truths)
     remark("wrote " + ", ".join(str(path) for path in made))
+
+
+def _show(name: str, lines: list[Line], about: dict[str, Any], truths: tuple[str, ...]) -> None:
+    from cerec_bench.plans.judged import agreement_columns, check_columns
+
+    tested = f"{about['reference']}, p < 0.05 (McNemar or Wilcoxon, Holm)"
+    title = f"{name}: {about['pairs']:,} listed pairs, top {about['k']}, {about['seeds']} seeds"
+    show(lines, check_columns(), title, tested)
+    for truth in about["truths"]:
+        show(lines, agreement_columns(truth), f"{name}: agreement with {truth}", tested)
+    for truth in sorted(set(truths) - set(about["truths"])):
+        remark(f"{name} has no truth {truth!r}: tastes are planted in made worlds alone")
+
+
+def _theme(source: str, folder: Path, config: RunConfig, agent_epochs: int | None) -> Theme:
+    """A run folder is opened; data are trained on with `config`, into `folder`, once.
+
+    The agent of the comparison learns with every seed; the run needs none of its own.
+    """
+    from cerec.data.load import load
+    from cerec.runs.run import open_run
+    from cerec.runs.train import train
+    from cerec_bench.plans.explainers import Theme
+
+    if (Path(source) / "run.json").exists():
+        run = open_run(source)
+        if agent_epochs is not None:
+            epochs = replace(run.config.train, agent_epochs=agent_epochs)
+            run.config = replace(run.config, train=epochs)
+        return Theme.of(run)
+    data = load(source)
+    alone = replace(config, train=replace(config.train, agent_epochs=0))
+    run = train(data, alone, seed=0, out=folder / "runs" / data.name, resume=True)
+    run.config = config
+    return Theme.of(run)
+
+
+def _check(names: tuple[str, ...], reference: str | None, pairs: int) -> None:
+    if reference is not None and reference not in names:
+        raise ConfigError(f"--reference must be one of the methods, got {reference!r}")
+    if pairs < 0:
+        raise ConfigError(f"--pairs must be at least 0, got {pairs}")
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -125,47 +156,3 @@ def _names(text: str) -> tuple[str, ...]:
     if not found:
         raise ConfigError(f"names with commas between are needed, got {text!r}")
     return found
-
-
-def _drop(folder: Path) -> None:
-    """Forget finished cells; nothing but what a comparison wrote is removed."""
-    for path in [*folder.glob("*/cells/*"), *folder.glob("*/truths/*")]:
-        path.unlink()
-
-
-def _show(lines: Sequence[Any], about: dict[str, Any]) -> None:
-    from cerec_bench.explainers.table import (
-        CHECKED,
-        CONSISTENCY,
-        agreement_text,
-        check_text,
-        truths_of,
-    )
-
-    table = Table(
-        title=f"{about['data']}: {about['pairs']:,} listed pairs, top {about['k']}, "
-        f"{about['seeds']} seed{'s' if about['seeds'] > 1 else ''}"
-    )
-    table.add_column("", min_width=12)
-    shown = [entry for entry in CHECKED if entry[0] in _ON_SCREEN]
-    for key, _, _ in shown:
-        table.add_column(_ON_SCREEN[key], justify="right", no_wrap=True)
-    table.add_column("ms", justify="right", no_wrap=True)
-    for line in lines:
-        cells = [check_text(line, key, factor) for key, _, factor in shown]
-        table.add_row(line.title, *cells, "-" if line.error else f"{line.ms:.2f}")
-    out.print(table)
-    for truth in truths_of(lines):
-        table = Table(title=f"{about['data']}: agreement with {truth}, % ± standard error")
-        table.add_column("")
-        for measure in CONSISTENCY:
-            table.add_column(measure, justify="right")
-        for line in lines:
-            cells = [agreement_text(line, f"{m}:{truth}") for m in CONSISTENCY]
-            if cells != ["-"] * 3:
-                table.add_row(line.title, *cells)
-        out.print(table)
-    out.print(f"* differs from {about['reference']}, p < 0.05 (McNemar or Wilcoxon, Holm)")
-    for line in lines:
-        if line.error or line.note:
-            out.print(f"{line.title}: {line.error or line.note}")

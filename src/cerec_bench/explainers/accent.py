@@ -45,14 +45,14 @@ class Accent:
 
     def fit(self, context: Context) -> None:
         """Remember the context; its recommender must have factors."""
-        if context.scorer.matrix is not None:
-            raise ConfigError("ACCENT needs a recommender with factors, not a matrix of scores")
-        self._context = context
+        if context.factors is None:
+            raise ConfigError("ACCENT needs a recommender with factors: train --preset paper")
+        self._context, self._item = context, context.factors[1]
 
     def explain(self, pairs: Pairs) -> list[Answer]:
         """Train items that had not been taken, the most telling first."""
         out = []
-        item = self._context.scorer.item.astype(np.float64)
+        item = self._item.astype(np.float64)
         for user, places in pairs.by_user():
             standing, history = self._context.standing(user), self._context.train.row(user)
             follow = standing.order[pairs.k : pairs.k + self._candidates]
@@ -74,6 +74,6 @@ class Accent:
         liked = context.train.row(user)
         if len(liked) == 0:
             return np.zeros((0, item.shape[1]))
-        vector = fold_in(context.scorer.item, liked, l2=context.l2).astype(np.float64)
+        vector = fold_in(self._item, liked, l2=context.l2).astype(np.float64)
         others = others_of(len(item), liked)
         return influences(vector, item[liked], item[others], context.l2)

@@ -7,10 +7,12 @@ import numpy as np
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
+from cerec.errors import ConfigError
+from cerec.explain.explainer import Explainer
+from cerec.explain.explanation import Explanation
+from cerec.explain.options import Scope, Way
+from cerec.explain.proposer import Proposer
 from cerec_bench.explainers.protocol import NO_ANSWER, Answer, Context, Pairs, Rows, touching
-from cerec_bench.search.explainer import Explainer
-from cerec_bench.search.explanation import Explanation
-from cerec_bench.search.options import Preference
 
 _BATCH = 256
 
@@ -27,8 +29,7 @@ class PaperForm:
 
     def fit(self, context: Context) -> None:
         """Have the agent learn, unless it has."""
-        self._context = context
-        _ = context.proposer
+        self._context, self._proposer = context, agent_of(context)
 
     def explain(self, pairs: Pairs) -> list[Answer]:
         """One counterfactual item per pair; none where no walk leads out of the list."""
@@ -43,7 +44,7 @@ class PaperForm:
         wide = [np.sort(context.explainer.listed(int(u), context.k)) for u in user]
         indptr = np.cumsum([0, *map(len, wide)], dtype=np.int64)
         excluded = Ragged(indptr, np.concatenate(wide).astype(np.int32))
-        found = context.proposer.propose(
+        found = self._proposer.propose(
             user.astype(np.int64), item.astype(np.int64), excluded, width=1
         )
         ends = [found.item[found.of(n)] for n in range(len(user))]
@@ -61,46 +62,50 @@ class PaperForm:
 
 
 class Verified:
-    """The smallest change found by the agent and checked: what `cerec explain` answers.
+    """What `cerec explain` answers: by the agent, toward whose item the change leads; or by
+    attributes, the smallest change of all. `scope`: whether one real item must have all it gains.
 
-    Its values are those the item gains, as in the paper; what it loses is part of the change. With
-    `exhaustive` no agent proposes: every item of the catalogue is tried as j. `prefer`: which of
-    equally small changes, as in `cerec explain --prefer`.
+    The values are those the item gains, as in the paper; what it loses is part of the change.
     """
 
-    def __init__(self, *, exhaustive: bool = False, prefer: Preference = "similar") -> None:
-        self._exhaustive, self._prefer = exhaustive, prefer
+    def __init__(self, by: Way = "agent", scope: Scope = "value") -> None:
+        self._by, self._scope = by, scope
 
     def fit(self, context: Context) -> None:
         """Have the agent learn, unless it has, or is not asked."""
         self._context = c = context
-        self._explainer = (
-            Explainer(c.data, c.train, c.facts, c.scorer) if self._exhaustive else c.explainer
-        )
+        if self._by == "agent":
+            agent_of(c)
+        self._explainer = c.explainer if self._by == "agent" else Explainer(c.data, c.subject)
 
     def explain(self, pairs: Pairs) -> list[Answer]:
         """Answers of the explainer in row numbers."""
-        context = self._context
-        users, items = context.data.users, context.data.items
+        users, items = self._context.data.users, self._context.data.items
         asked = ((users[u], items[i]) for u, i in zip(pairs.user, pairs.item, strict=True))
-        found = self._explainer.explain_many(
-            asked, k=pairs.k, exhaustive=self._exhaustive, prefer=self._prefer
-        )
+        found = self._explainer.explain_many(asked, k=pairs.k, by=self._by, scope=self._scope)
         return [self._answer(int(u), e) for u, e in zip(pairs.user, found, strict=True)]
 
     def _answer(self, user: int, e: Explanation) -> Answer:
-        if e.status != "verified" or e.counterfactual_item is None:
+        if not e.found:
             return Answer(seconds=e.seconds)
         data, facts = self._context.data, self._context.facts
         gained = rows_of(data, facts, [(c.relation, c.after) for c in e.changes])
+        other = e.counterfactual_item
         gained = by_effect(self._context, user, gained)
         return Answer(
             values=gained,
             lost=rows_of(data, facts, [(c.relation, c.before) for c in e.changes]),
             gained=gained,
-            counterfactual=data.items.row(e.counterfactual_item),
+            counterfactual=None if other is None else data.items.row(other),
             seconds=e.seconds,
         )
+
+
+def agent_of(context: Context) -> Proposer:
+    """CERec's agent, which learns on first use."""
+    if context.proposer is None:
+        raise ConfigError("this needs CERec's agent: give it epochs (train.agent_epochs)")
+    return context.proposer
 
 
 class LowestEffects:
@@ -119,7 +124,7 @@ class LowestEffects:
         """The same values for all pairs of a user."""
         out: list[Answer] = []
         for user, places in pairs.by_user():
-            effects = self._context.scorer.all_effects(user)
+            effects = self._context.standing(user).effects
             values = np.argsort(effects, kind="stable")[: self._size].astype(np.int32)
             own = [self._context.facts.of_item.row(int(pairs.item[at])) for at in places]
             out += [touching(values, row) for row in own]
@@ -128,7 +133,7 @@ class LowestEffects:
 
 def by_effect(context: Context, user: int, values: Rows) -> Rows:
     """Values by rising effect on the user's score."""
-    return values[np.argsort(context.scorer.effects(user, values), kind="stable")]
+    return values[np.argsort(context.standing(user).effects[values], kind="stable")]
 
 
 def rows_of(data: Dataset, facts: Facts, pairs: list[tuple[str, str | None]]) -> Rows:

@@ -5,8 +5,8 @@ gradient descent on
 
     |d|_2 + gamma |d|_1 + lambda max(0, alpha + s(d) - s_{k+1})
 
-s(d) is the recommender's own score with the values weighted by 1 - d, a weighted mean or sum, so
-the gradient is exact; s_{k+1} is the score of the first item after the list. Scores are divided by
+s(d) is the recommender's own score with the values weighted by 1 - d, a weighted sum, so the
+gradient is exact; s_{k+1} is the score of the first item after the list. Scores are divided by
 the standard deviation of the user's scores, for alpha is meant for scores of a fixed range. From
 random amounts, the step with the least loss is kept. The explanation is what has d above a tenth,
 or else the largest alone; where even the kept step has not passed s_{k+1} there is none. B pairs, n
@@ -64,19 +64,10 @@ class Relaxed:
     """(B, n) 1 for values, 0 beyond."""
     gap: Array
     """(B,) score less cut-off, in the same unit."""
-    mean: bool
 
     def passed(self, amount: Array) -> tuple[Array, Array]:
         """s(d) - s_{k+1} (B,), and its gradient (B, n)."""
-        rest = self.there * (1 - amount)
-        if not self.mean:
-            change = -(self.effect * amount * self.there).sum(1)
-            return self.gap + change, -self.effect * self.there
-        count = np.maximum(rest.sum(1), _TINY)
-        pooled = (self.effect * rest).sum(1) / count
-        own = self.effect.sum(1) / np.maximum(self.there.sum(1), 1)
-        slope = -(self.effect - pooled[:, None]) / count[:, None] * self.there
-        return self.gap + pooled - own, slope
+        return self.gap - (self.effect * amount * self.there).sum(1), -self.effect * self.there
 
 
 def loss(relaxed: Relaxed, amount: Array, config: CounterConfig) -> tuple[Array, Array, Array]:
@@ -156,8 +147,8 @@ class CountER:
                 spread = float(standing.scores[standing.order].std()) or 1.0
             item, own = int(items[b]), of_item.row(int(items[b]))
             there[b, : len(own)] = 1
-            effect[b, : len(own)] = standing.effects[own] / spread
+            effect[b, : len(own)] = context.subject.scale[item] * standing.effects[own] / spread
             if pairs.k < len(standing.order):
                 rival = standing.scores[standing.order[pairs.k]]
                 gap[b] = float(standing.scores[item] - rival) / spread
-        return Relaxed(effect, there, gap, context.scorer.pooling == "mean")
+        return Relaxed(effect, there, gap)

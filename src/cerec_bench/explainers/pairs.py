@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cerec.errors import ConfigError
-from cerec.recommend.context import lists_of
 from cerec.rng import generator
+from cerec.runs.evaluate import subject_lists
 from cerec_bench.explainers.protocol import Context, Pairs
 
 
@@ -17,7 +17,7 @@ def listed_pairs(context: Context, most: int | None = None, *, seed: int = 0) ->
     """
     if most is not None and most < 1:
         raise ConfigError(f"at least 1 pair must be explained, got {most}")
-    lists = lists_of(context.scorer, context.train, context.k)
+    lists = subject_lists(context.subject, context.train, context.k)
     place = np.flatnonzero(lists.ravel() >= 0)
     if most is not None and len(place) > most:
         drawn = generator(seed, "explanations/pairs").choice(place, most, replace=False)

@@ -7,7 +7,7 @@
 Everything is in row numbers: users and items of `context.data`, values of `context.facts` (a value
 is a (relation, attribute) pair that some item has). `context.seed` is the only source of chance:
 the same seed gives the same answers. An explainer claims, it does not verify: flips are checked
-for all of them by `verdict.judge`, with the scores of `context.scorer`.
+for all of them by `verdict.judge`, with the scores of `context.subject`.
 """
 
 from __future__ import annotations
@@ -21,21 +21,17 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.agent.agent import WalkAgent
 from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
-from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
-from cerec.recommend.base import Context as Moment
-from cerec.recommend.context import lists_of
-from cerec.recommend.scorer import Scorer
-from cerec.rng import generator
-from cerec.settings.agent import AgentConfig, EncoderConfig
+from cerec.explain.explainer import Explainer
+from cerec.explain.proposer import Proposer
+from cerec.recommend.subject import Subject
+from cerec.runs.agents import learn_agent
+from cerec.settings.run import RunConfig
+from cerec.walk.proposals import BeamProposer
 from cerec_bench.explainers.fold_in import fold_in
-from cerec_bench.search.explainer import Explainer
-from cerec_bench.search.proposer import NeighbourProposer, Proposer, unit_rows
-from cerec_bench.search.standing import Standing
 
 Rows = NDArray[np.int32]
 _NOTHING: Rows = np.zeros(0, np.int32)
@@ -112,14 +108,38 @@ def touching(values: Rows, own: Rows, **more: object) -> Answer:
     return Answer(values=values, lost=values[held], gained=values[~held], **more)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentSetup:
-    """How CERec's agent learns around the finished recommender."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """How the unseen items stand for one user."""
 
-    agent: AgentConfig = field(default_factory=AgentConfig)
-    encoder: EncoderConfig = field(default_factory=EncoderConfig)
-    epochs: int = 8
-    """0: no agent, the most similar items are proposed."""
+    scores: NDArray[np.float64]
+    effects: NDArray[np.float64]
+    """Of every value of the facts; 0 for those that have none."""
+    order: NDArray[np.int64]
+    """Unseen items by falling score, ties in the order of the catalogue."""
+    place: NDArray[np.int64]
+    """(I,) where an item is in `order`; -1 for those that are never listed."""
+
+    @classmethod
+    def of(cls, subject: Subject, user: int) -> Standing:
+        """The standing of a user row."""
+        scores, known = subject.both(np.array([user])), subject.known.row(user)
+        effects = np.zeros(subject.facts.n_values)
+        effects[subject.vocabulary] = scores[1][0]
+        mine = scores[0][0]
+        open_to = ~np.isnan(mine)
+        open_to[known] = False
+        rows = np.flatnonzero(open_to)
+        order = rows[np.lexsort((rows, -mine[rows]))]
+        place = np.full(len(mine), -1, np.int64)
+        place[order] = np.arange(len(order))
+        return cls(mine, effects, order, place)
+
+    def rank(self, item: int, score: float) -> int:
+        """The item's rank had it alone this score; ties in the order of the catalogue."""
+        others = self.order[self.order != item]
+        theirs = self.scores[others]
+        return 1 + int(((theirs > score) | ((theirs == score) & (others < item))).sum())
 
 
 class Context:
@@ -128,30 +148,30 @@ class Context:
     def __init__(
         self,
         data: Dataset,
-        train: Ragged,
-        facts: Facts,
-        scorer: Scorer,
+        subject: Subject,
         *,
         k: int,
         seed: int,
-        l2: float = 0.03,
-        setup: AgentSetup | None = None,
+        config: RunConfig | None = None,
+        factors: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
     ) -> None:
-        """`train`: user -> known items. `l2`: of the recommender, for `scores_without`."""
-        self.data, self.train, self.facts, self.scorer = data, train, facts, scorer
-        self.k, self.seed, self.l2 = k, seed, l2
-        self.setup = setup or AgentSetup()
+        """`config`: how CERec's agent learns. `factors`: user and item vectors, where there are."""
+        self.data, self.subject, self.factors = data, subject, factors
+        self.train, self.facts = subject.known, subject.facts
+        self.k, self.seed = k, seed
+        self.config = config or RunConfig.of(preset="paper")
         self._fitted: tuple[int, NDArray[np.float32]] | None = None
+        self._standing: tuple[int, Standing] | None = None
         self.agent_seconds = 0.0
         """What learning the agent took; 0 until it has."""
         self.taken_seconds = 0.0
         """What models that a method took over from another (`shared`) had taken to learn."""
         self._shared: dict[Hashable, tuple[Any, float]] = {}
 
-    @cached_property
-    def unit(self) -> NDArray[np.float32]:
-        """(I, d) item vectors of length one, for similarities."""
-        return unit_rows(self.scorer.item)
+    @property
+    def l2(self) -> float:
+        """The recommender's, for `scores_without`."""
+        return self.config.recommender.l2
 
     @cached_property
     def graph(self) -> Ckg:
@@ -160,25 +180,17 @@ class Context:
 
     @cached_property
     def explainer(self) -> Explainer:
-        """CERec's own explainer."""
-        return Explainer(self.data, self.train, self.facts, self.scorer, self.proposer)
+        """The product's explainer, with the agent."""
+        return Explainer(self.data, self.subject, self.proposer)
 
     @cached_property
-    def proposer(self) -> Proposer:
-        """CERec's agent, learned with this seed around the scorer; most similar items without."""
-        setup, facts = self.setup, self.facts
-        if setup.epochs == 0 or facts.n_values == 0:
-            return NeighbourProposer(facts, self.unit)
+    def proposer(self) -> Proposer | None:
+        """CERec's agent, learned with this seed around the recommender; None without epochs."""
         started = time.perf_counter()
-        agent = WalkAgent(setup.agent, setup.encoder, self.graph, facts, seed=self.seed)
-        s = self.scorer
-        lists = lists_of(s, self.train, setup.agent.list_length)
-        moment = Moment(self.train, facts, s.user, s.item, lists)
-        user, item = self.train.row_of(), self.train.indices
-        for epoch in range(setup.epochs):
-            agent.learn(user, item, moment, rng=generator(self.seed, f"training/agent/{epoch}"))
+        vectors, _ = learn_agent(self.data, self.subject, self.config, seed=self.seed)
         self.agent_seconds = time.perf_counter() - started
-        return agent.proposer()
+        c = self.config
+        return None if vectors is None else BeamProposer(vectors, self.graph, c.agent, c.encoder)
 
     def shared(self, key: Hashable, learn: Callable[[], Made]) -> Made:
         """What `learn` gives, learned once for all methods that ask for the same `key`."""
@@ -192,30 +204,38 @@ class Context:
         return made
 
     def standing(self, user: int) -> Standing:
-        """Scores, order of the unseen items and effects of all values for a user; not kept."""
-        return Standing.of(self.scorer, user, self.train.row(user))
+        """Scores, order of the unseen items and effects of all values; the last user's is kept."""
+        if self._standing is None or self._standing[0] != user:
+            self._standing = user, Standing.of(self.subject, user)
+        return self._standing[1]
 
     def scores_without(self, user: int, removed: Rows) -> NDArray[np.float64]:
         """(I,) the user's scores had some train items not been taken.
 
-        The trained user vector is moved by what those items do to the vector fitted to the
-        history with item vectors fixed: u + fold_in(history - removed) - fold_in(history).
+        The recommender's own, where it scores histories. Else the trained user vector is moved by
+        what those items do to the vector fitted to the history with item vectors fixed:
+        u + fold_in(history - removed) - fold_in(history).
         """
-        if self.scorer.matrix is not None:
-            raise ConfigError("a recommender without factors cannot forget items of a history")
         if len(removed) == 0:
-            return self.scorer.scores(user)
+            return self.subject.scores(np.array([user]))[0]
         history = self.train.row(user)
+        left = np.setdiff1d(history, removed)
+        told = self.subject.both_from([left])
+        if told is not None:
+            return told[0][0]
+        if self.factors is None:
+            raise ConfigError("a recommender without factors cannot forget items of a history")
         if self._fitted is None or self._fitted[0] != user:
             self._fitted = user, self._folded(history)
-        shift = self._folded(np.setdiff1d(history, removed)) - self._fitted[1]
-        vector = (self.scorer.user[user] + shift).astype(np.float64)
-        return np.asarray(self.scorer.item.astype(np.float64) @ vector)
+        users, items = self.factors
+        vector = (users[user] + (self._folded(left) - self._fitted[1])).astype(np.float64)
+        return np.asarray(items.astype(np.float64) @ vector)
 
     def _folded(self, liked: NDArray[np.integer]) -> NDArray[np.float32]:
+        items = cast(tuple[Any, NDArray[np.float32]], self.factors)[1]
         if len(liked) == 0:
-            return np.zeros(self.scorer.item.shape[1], np.float32)
-        return fold_in(self.scorer.item, liked, l2=self.l2)
+            return np.zeros(items.shape[1], np.float32)
+        return fold_in(items, liked, l2=self.l2)
 
 
 class Method(Protocol):

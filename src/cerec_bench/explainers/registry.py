@@ -15,7 +15,7 @@ from cerec_bench.explainers.important import LastImportant
 from cerec_bench.explainers.prince import Prince
 from cerec_bench.explainers.protocol import Method
 from cerec_bench.explainers.rdexp import RandomExplainer
-from cerec_bench.explainers.search import BreadthFirst, Greedy
+from cerec_bench.explainers.search import Greedy
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,6 @@ METHODS: Mapping[str, Entry] = {
         seeded=False,
         note="replaced by any value of the relation, towards no item in particular",
     ),
-    "breadth-first": Entry(
-        "Breadth-first search",
-        BreadthFirst,
-        seeded=False,
-        note="values taken away, at most 20,000 sets tried for a pair",
-    ),
     "counter": Entry("CountER", CountER, note="values taken away"),
     "prince": Entry(
         "PRINCE",
@@ -113,26 +107,21 @@ METHODS: Mapping[str, Entry] = {
         seeded=False,
         note="the ten values with the lowest effect for the user; no search, no item j",
     ),
-    "cerec-all": Entry(
-        "CERec, all items tried",
-        lambda: Verified(exhaustive=True),
+    "cerec-free": Entry(
+        "CERec, any values",
+        lambda: Verified("attributes"),
         seeded=False,
-        note="the smallest verified set towards any item of the catalogue, without the agent",
+        note="the smallest verified set of all, toward no item, without the agent",
     ),
-    "cerec-decisive": Entry(
-        "CERec, decisive",
-        lambda: Verified(prefer="decisive"),
-        agent=True,
-        note="of equally small verified sets the one that lowers the score most, "
-        "not the one towards the most similar item",
-    ),
-    "cerec-all-decisive": Entry(
-        "CERec, all items tried, decisive",
-        lambda: Verified(exhaustive=True, prefer="decisive"),
+    "cerec-item": Entry(
+        "CERec, any item",
+        lambda: Verified("attributes", "item"),
         seeded=False,
-        note="both: any item of the catalogue, and the set that lowers the score most",
+        note="the smallest verified set that one real item has, without the agent",
     ),
-    "cerec": Entry("CERec", Verified, agent=True, note="the smallest verified set"),
+    "cerec": Entry(
+        "CERec", Verified, agent=True, note="the smallest verified set toward the agent's items"
+    ),
 }
 
 

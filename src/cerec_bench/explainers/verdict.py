@@ -9,11 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.errors import ConfigError
-from cerec.recommend.scorer import rank_of
 from cerec_bench.explainers.edits import Shares
-from cerec_bench.explainers.protocol import Answer, Context, Pairs
-from cerec_bench.search.standing import Standing
-from cerec_bench.search.verifier import changed_values
+from cerec_bench.explainers.protocol import Answer, Context, Pairs, Standing
 
 Bools = NDArray[np.bool_]
 
@@ -30,7 +27,8 @@ class Verdicts:
     size: NDArray[np.int64]
     """Changes; within a relation a value lost and one gained are one."""
     similarity: NDArray[np.float64]
-    """Cosine of item and counterfactual item; nan where none is named."""
+    """Values that item and counterfactual item share, of those either has; nan where none is named.
+    """
     pn_all: Bools
     """Necessity: with the touched values taken from *all* items, the item drops out."""
     ps_all: Bools
@@ -57,10 +55,9 @@ def judge(context: Context, pairs: Pairs, answers: Sequence[Answer]) -> Verdicts
         ),
         **{name: np.zeros(n, bool) for name in ("pn_all", "ps_all", "pn_item", "ps_item")},
     )
-    mean = context.scorer.pooling == "mean"
     for user, places in pairs.by_user():
         standing = context.standing(user)
-        shares = Shares.of(standing, context.facts, mean=mean)
+        shares = Shares.of(standing, context.subject)
         for at in places:
             if out.found[at]:
                 _check(context, standing, shares, pairs, at, user, answers[at], out)
@@ -77,15 +74,15 @@ def _check(
     answer: Answer,
     out: Verdicts,
 ) -> None:
-    item, k, facts = int(pairs.item[at]), pairs.k, context.facts
+    item, k = int(pairs.item[at]), pairs.k
     score, rank = after(context, standing, user, item, answer)
     out.score_after[at], out.rank_after[at], out.flipped[at] = score, rank, rank > k
     touched = np.concatenate([answer.lost, answer.gained])
     if len(touched) == 0:
         return
     for everywhere, pn, ps in ((True, out.pn_all, out.ps_all), (False, out.pn_item, out.ps_item)):
-        pn[at] = shares.rank(facts, item, touched, keep=False, everywhere=everywhere) > k
-        ps[at] = shares.rank(facts, item, touched, keep=True, everywhere=everywhere) <= k
+        pn[at] = shares.rank(item, touched, keep=False, everywhere=everywhere) > k
+        ps[at] = shares.rank(item, touched, keep=True, everywhere=everywhere) <= k
 
 
 def after(
@@ -94,16 +91,20 @@ def after(
     """Score and rank of the item once the change is made."""
     if len(answer.removed):
         scores = context.scores_without(user, answer.removed)
-        return float(scores[item]), rank_of(scores, item, context.train.row(user))
+        ahead = (scores > scores[item]) | (
+            (scores == scores[item]) & (np.arange(len(scores)) < item)
+        )
+        return float(scores[item]), 1 + int((ahead & (standing.place >= 0)).sum())
     own = context.facts.of_item.row(item)
-    values = changed_values(own, answer.lost, answer.gained)
-    pooled = context.scorer.pooled
-    share = pooled(standing.effects[values]) - pooled(standing.effects[own])
-    score = float(standing.scores[item]) + share
+    lost, gained = np.intersect1d(answer.lost, own), np.setdiff1d(answer.gained, own)
+    change = standing.effects[gained].sum() - standing.effects[lost].sum()
+    score = float(standing.scores[item] + context.subject.scale[item] * change)
     return score, standing.rank(item, score)
 
 
 def _similarity(context: Context, item: int, answer: Answer) -> float:
     if answer.counterfactual is None:
         return float("nan")
-    return float(context.unit[item] @ context.unit[answer.counterfactual])
+    own, theirs = (context.facts.of_item.row(i) for i in (item, answer.counterfactual))
+    both = len(np.intersect1d(own, theirs, assume_unique=True))
+    return both / max(len(own) + len(theirs) - both, 1)

@@ -41,8 +41,8 @@ def test_a_comparison_prints_and_writes_its_table(
     assert code == 0
     told = json.loads(out)
     assert told["about"]["reference"] == "popularity"
-    assert [line["model"] for line in told["lines"]] == ["popularity", "bpr"]
-    assert told == json.loads((tmp_path / "table.json").read_text())
+    assert [line["name"] for line in told["lines"]] == ["popularity", "bpr"]
+    assert told == json.loads((tmp_path / "demo.json").read_text())
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def call(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]
 
 
 QUICK = (
-    "--methods", "rdexp-own,cerec", "--truth", "planted", "--seeds", "1", "--pairs", "40",
+    "--methods", "rdexp-own,cerec-free", "--truth", "planted", "--seeds", "1", "--pairs", "40",
     "--draws", "3", "--agent-epochs", "0", "--set", "train.epochs=1",
 )  # fmt: skip
 
@@ -32,15 +32,15 @@ def test_demo_from_data_to_tables_and_again(
     assert code == 0, told
     assert "agreement with planted" in said
     assert "CERec" in said
-    for name in ("table.md", "table.csv", "consistency-planted.tex", "demo.json"):
+    for name in ("table.md", "table.csv", "table.tex", "demo.json"):
         assert (out / name).exists()
-    cells = {p: p.stat().st_mtime_ns for p in (out / "demo" / "cells").iterdir()}
+    cells = {p: p.stat().st_mtime_ns for p in (out / "demo").iterdir()}
     code, said, told = call(capsys, "demo", *QUICK, "--out", str(out), "--json")
     assert code == 0, told
     plain = json.loads(said)
     assert plain["demo"]["about"]["pairs"] == 40
-    assert {line["method"] for line in plain["demo"]["lines"]} == {"rdexp-own", "cerec"}
-    assert {p: p.stat().st_mtime_ns for p in (out / "demo" / "cells").iterdir()} == cells
+    assert {line["name"] for line in plain["demo"]["lines"]} == {"rdexp-own", "cerec-free"}
+    assert {p: p.stat().st_mtime_ns for p in (out / "demo").iterdir()} == cells
     code, _, _ = call(capsys, str(out / "runs" / "demo"), *QUICK[:-2], "--out", str(out))
     assert code == 0
 

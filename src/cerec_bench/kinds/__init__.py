@@ -1,0 +1,1 @@
+"""What experiments measure: `measure(job)` gives JSON values, `tables(...)` those of its page."""

@@ -1,0 +1,1 @@
+"""What is computed: systems, explainers, and experiments made of both, all over the same cells."""
