@@ -41,8 +41,8 @@ from cerec.data.split import Split
 from cerec.errors import ConfigError, near_matches
 from cerec.runs.run import Run
 from cerec.runs.train import train
-from cerec.settings.data import FilterConfig
 from cerec.settings.base import parse
+from cerec.settings.data import FilterConfig
 from cerec.settings.run import RunConfig, preset_tables, read_toml, to_table
 from cerec_bench.cells import Cell, Cells, Table, digest
 from cerec_bench.plans.sets import Library, SetSpec, known, read_sets

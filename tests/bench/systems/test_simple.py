@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from cerec.data.split import split
 from cerec.data.synthetic.generate import checkerboard
 from cerec.settings.data import SplitConfig
-from cerec_bench.compare.space import SPACES, read_space
+from cerec_bench.plans.tuning import SPACES, read_space
 from cerec_bench.systems.chunks import top_lists_of
 from cerec_bench.systems.simple import slim
 from cerec_bench.systems.simple.base import Train, neighbours, powers
