@@ -12,7 +12,7 @@ help:
 	@echo "make test-slow     the tests that train for long; with CEREC_DATA=folder also those on real data"
 	@echo "make test-browser  the page in a real Chromium (installs Debian's chromium when missing)"
 	@echo "make reproduce     the paper's tables and figures on a small world (a few minutes)"
-	@echo "make pages         the pages of docs/results anew, from the result files"
+	@echo "make pages         the pages of docs/results, from the files in results"
 	@echo "make check         lint, types, layers, docs: what a commit must pass beside the tests"
 	@echo "make bench         the benchmarks, ratios against named alternatives"
 	@echo "make docs          the documentation site in docs/_build/html"
@@ -38,13 +38,10 @@ demo: $(VENV)/.base
 	@$(BIN)/cerec demo
 
 reproduce: $(VENV)/.base
-	@$(BIN)/cerec bench reproduce all --quick
+	@$(BIN)/cerec bench run all --quick
 
 pages: $(VENV)/.base
-	@$(BIN)/python experiments/recommendation.py --page
-	@$(BIN)/python experiments/consistency.py . --sets demo ml-1m amazon-beauty yelp2018-partial --render
-	@$(BIN)/python experiments/quoted.py
-	@$(BIN)/cerec bench reproduce table1,depth,reward,cases,ablations,flips --render-only --out docs/results
+	@$(BIN)/cerec bench run all --page-only --pages docs/results
 
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest -m "not slow and not data and not browser" -n auto
@@ -59,12 +56,12 @@ check: lint types docs $(VENV)/.dev
 	@$(BIN)/python -m pytest tests/test_layers.py
 
 format: $(VENV)/.dev
-	@$(BIN)/ruff format src tests benchmarks experiments
-	@$(BIN)/ruff check --fix src tests benchmarks experiments
+	@$(BIN)/ruff format src tests benchmarks
+	@$(BIN)/ruff check --fix src tests benchmarks
 
 lint: $(VENV)/.dev
-	@$(BIN)/ruff format --check src tests benchmarks experiments
-	@$(BIN)/ruff check src tests benchmarks experiments
+	@$(BIN)/ruff format --check src tests benchmarks
+	@$(BIN)/ruff check src tests benchmarks
 
 types: $(VENV)/.dev
 	@$(BIN)/mypy
@@ -73,7 +70,7 @@ docs: $(VENV)/.dev
 	@$(BIN)/python -m sphinx -q -W -b html docs docs/_build/html
 
 bench: $(VENV)/.test
-	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@$(BIN)/python benchmarks/all.py
 
 cover: $(VENV)/.test
 	@$(BIN)/python -m coverage run -m pytest -m "not slow and not data and not browser"

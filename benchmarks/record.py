@@ -4,7 +4,7 @@
     python benchmarks/record.py --data FOLDER --run RUN topk read  # some of them
 
 FOLDER holds last-fm and ml-1m, RUN is a run of ml-1m. Each output goes to
-docs/results/speed/NAME.txt, below a line on how and when it was made: the load says how quiet the
+results/speed/NAME.txt, below a line on how and when it was made: the load says how quiet the
 machine was.
 """
 
@@ -19,8 +19,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from cerec_bench.cells import measuring
+
 HERE = Path(__file__).resolve().parent
-OUT = HERE.parent / "docs" / "results" / "speed"
+OUT = HERE.parent / "results" / "speed"
 COMMANDS = {
     "cotrain": "bench_cotrain.py",
     "cotrain-ml-1m": "bench_cotrain.py --folder FOLDER/ml-1m",
@@ -66,7 +68,8 @@ def main() -> None:
     parser.add_argument("--run", type=Path, required=True)
     args = parser.parse_args()
     for name in args.names or COMMANDS:
-        record(name, args.data.resolve(), args.run.resolve())
+        with measuring():
+            record(name, args.data.resolve(), args.run.resolve())
 
 
 if __name__ == "__main__":

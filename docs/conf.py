@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from cerec import __version__
-from cerec_bench.reproduce.pages import write_snippets
+from cerec_bench.report.presets import write_presets
 
 project = "cerec"
 author = "the cerec authors"
@@ -21,9 +21,9 @@ suppress_warnings = ["myst.xref_missing"]
 
 
 def setup(app: Any) -> None:
-    """Presets and numbers of the compared systems are written from code and results."""
+    """The settings of the compared systems are written from the code."""
     here = Path(__file__).parent
     app.connect(
         "builder-inited",
-        lambda _: write_snippets(here / "results", here / "systems" / "generated"),
+        lambda _: write_presets(here / "systems" / "generated"),
     )

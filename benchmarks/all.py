@@ -1,0 +1,27 @@
+"""Runs every benchmark, one after the other; experiments pause meanwhile.
+
+    python benchmarks/all.py            # make bench
+    python benchmarks/all.py --quick    # small sizes, to see that all run
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from cerec_bench.cells import measuring
+
+HERE = Path(__file__).resolve().parent
+
+
+def main() -> None:
+    with measuring():
+        for script in sorted(HERE.glob("bench_*.py")):
+            print(f"== {script.name}", flush=True)
+            if code := subprocess.run([sys.executable, str(script), *sys.argv[1:]]).returncode:
+                raise SystemExit(code)
+
+
+if __name__ == "__main__":
+    main()
