@@ -16,10 +16,7 @@ ROOMS = [
     *("serve", "cli"),
 ]
 """Rooms of `cerec`, each of which may import those before it and itself."""
-BENCH = [
-    *("statistics", "scorers", "search", "systems", "compare", "explainers", "consistency"),
-    *("reproduce", "cli"),
-]
+BENCH = ["cells", "statistics", "systems", "report", "explainers", "plans", "kinds", "cli"]
 FREE = {"cerec", "cerec.__main__", "cerec_bench"}
 """The doors, which import public names when they are used."""
 AGENT = {"cerec.runs.agents", "cerec.runs.cotrain"}
