@@ -21,7 +21,7 @@ An experiment needs no code here. It is a function and a file of settings:
     columns = {"coverage" = "coverage"}
 
 Then `cerec bench run coverage` (or `cerec bench run your_folder/coverage.toml`) computes what is
-missing and writes its page. `plans.experiment` says what else a file may hold.
+missing and writes its page. `plans.files` says what else a file may hold.
 """
 
 from __future__ import annotations

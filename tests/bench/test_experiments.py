@@ -9,7 +9,8 @@ import pytest
 
 from cerec.cli.main import main
 from cerec.errors import ConfigError
-from cerec_bench.plans.experiment import Job, names, read, read_experiment, run, slug
+from cerec_bench.plans.experiment import Job, read, run
+from cerec_bench.plans.files import names, read_experiment, slug
 from cerec_bench.plans.page import at, shown, write_page
 from cerec_bench.report.charts import has_matplotlib
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cerec_bench.plans.experiment import names, read, read_experiment
+from cerec_bench.plans.experiment import read
+from cerec_bench.plans.files import names, read_experiment
 from cerec_bench.plans.page import write_page
 from cerec_bench.report.charts import has_matplotlib
 from cerec_bench.report.presets import write_presets

@@ -56,8 +56,9 @@ def run(
 
     Example: cerec bench run all --quick
     """
-    from cerec_bench.plans.experiment import names, read, read_experiment
+    from cerec_bench.plans.experiment import read
     from cerec_bench.plans.experiment import run as compute
+    from cerec_bench.plans.files import names, read_experiment
     from cerec_bench.plans.page import write_page
 
     asked = names() if what == "all" else [name.strip() for name in what.split(",")]

@@ -9,7 +9,8 @@ from cerec.explain.explanation import Explanation
 from cerec.rng import generator
 from cerec.runs.run import Run
 from cerec_bench.cells import Cell, Table
-from cerec_bench.plans.experiment import Experiment, Job, Point
+from cerec_bench.plans.experiment import Job
+from cerec_bench.plans.files import Experiment, Point
 from cerec_bench.report.tables import Grid
 
 _RANK = 5  # of the items a case is picked from

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from cerec.data.check import check
 from cerec_bench.cells import Cell, Table
-from cerec_bench.plans.experiment import Experiment, Job, Point
+from cerec_bench.plans.experiment import Job
+from cerec_bench.plans.files import Experiment, Point
 from cerec_bench.report.tables import Grid, number
 
 COLUMNS = {

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from cerec_bench.cells import Cell, Table
 from cerec_bench.explainers.registry import METHODS
-from cerec_bench.plans.experiment import Experiment, Job, Point
+from cerec_bench.plans.experiment import Job
 from cerec_bench.plans.explainers import Explainers, Plan, Theme
+from cerec_bench.plans.files import Experiment, Point
 from cerec_bench.plans.judged import grids_of
 from cerec_bench.report.tables import Grid, from_json, notes, number, to_json
 

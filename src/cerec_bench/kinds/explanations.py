@@ -21,7 +21,8 @@ from cerec_bench.cells import Cell, Table
 from cerec_bench.explainers.cerec import PaperForm
 from cerec_bench.explainers.protocol import Context, Pairs
 from cerec_bench.explainers.verdict import judge
-from cerec_bench.plans.experiment import Experiment, Job, Point
+from cerec_bench.plans.experiment import Job
+from cerec_bench.plans.files import Experiment, Point
 from cerec_bench.report.tables import Grid, number
 
 WAYS = {"attributes": "any values", "item": "those of one item", "agent": "the agent's items"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cerec_bench.cells import Cell, Table
-from cerec_bench.plans.experiment import Experiment, Job, Point
+from cerec_bench.plans.experiment import Job
+from cerec_bench.plans.files import Experiment, Point
 from cerec_bench.plans.fit import FitConfig
 from cerec_bench.plans.systems import Plan, Systems, columns
 from cerec_bench.report.tables import Grid, compared, from_json, notes, to_json

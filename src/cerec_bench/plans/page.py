@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from cerec_bench.cells import Cell
-from cerec_bench.plans.experiment import KINDS, Done, Part, Point
+from cerec_bench.plans.experiment import Done
+from cerec_bench.plans.files import KINDS, Part, Point
 from cerec_bench.report.charts import Series, has_matplotlib, line_chart
 from cerec_bench.report.pages import Page
 from cerec_bench.report.tables import Grid
