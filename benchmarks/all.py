@@ -1,7 +1,7 @@
 """Runs every benchmark, one after the other; experiments pause meanwhile.
 
-    python benchmarks/all.py            # make bench
-    python benchmarks/all.py --quick    # small sizes, to see that all run
+python benchmarks/all.py            # make bench
+python benchmarks/all.py --quick    # small sizes, to see that all run
 """
 
 from __future__ import annotations
