@@ -183,3 +183,19 @@ def test_a_lock_file_that_cannot_be_made_is_told(tmp_path: Path) -> None:
         lock_file(tmp_path / "file" / "a.lock", RunError("busy")),
     ):
         pass
+
+
+def test_arrays_are_mapped_and_writing_to_them_changes_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.safetensors"
+    kinds = (np.int8, np.bool_, np.float32, np.int64, np.float64, np.uint8)
+    arrays = {np.dtype(kind).name: np.arange(5).astype(kind) for kind in kinds}
+    arrays |= {"none": np.zeros((0, 3)), "table": np.arange(6.0).reshape(2, 3)}
+    write_arrays(path, arrays)
+    found = read_arrays(path)
+    assert found.keys() == arrays.keys()
+    for name, values in arrays.items():
+        assert found[name].dtype == values.dtype
+        assert np.array_equal(found[name], values)
+    found["table"][0] = 9.0
+    assert np.array_equal(read_arrays(path)["table"], arrays["table"])
+    assert not found["table"].flags.owndata

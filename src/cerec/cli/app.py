@@ -39,6 +39,10 @@ COMMANDS = {
         "cerec.cli.train:train",
         "Train a recommender: the readable default, or the paper's system.",
     ),
+    "update": (
+        "cerec.cli.update:update",
+        "Take up new interactions, users and items in a run, or forget a user.",
+    ),
     "recommend": (
         "cerec.cli.recommend:recommend",
         "Print or write lists: the best items that are not in the user's train part.",

@@ -15,6 +15,7 @@ from rich.table import Table
 from cerec.cli.arguments import Columns, Delimiter, Format, Options, named, reading
 from cerec.cli.console import err, out, progress, remark
 from cerec.errors import ConfigError, near_matches
+from cerec.recommend.linear.fit import SUPPORT
 from cerec.runs.run import Run
 from cerec.settings.base import parse
 from cerec.settings.models import installed
@@ -241,9 +242,26 @@ def tell_chosen(run: Run) -> None:
         f"relations that say most: {', '.join(names)}" if names else "attributes say nothing here"
     )
     factors = "with factors" if chosen["factors"] else "without factors"
-    remark(f"chosen by {chosen['looks']} looks at validation: {factors}; {says}")
+    looks = chosen["looks"] + chosen["weights"]["looks"]
+    remark(f"chosen by {looks} looks at validation: {factors}; {says}")
+    remark(counted(run))
+    if left := chosen["values"]["left_out"]:
+        remark(f"{left:,} values are on fewer than {SUPPORT} items and are left out")
     if run.meta["refitted"]:
         remark("the figures are of the model before it was fitted once more, on all interactions")
+
+
+def counted(run: Run) -> str:
+    """What the interactions of a run count by, in a line."""
+    found, table = run.meta["chosen"]["weights"], run.data.interactions
+    kinds = {"none": "alike", "rating": "by their rating", "log": "by the logarithm of the rating"}
+    words = f"interactions count {kinds[found['kind']]}"
+    if table.rating is None:
+        words += " (the data have no ratings or plays)"
+    age = "at any age"
+    if found["half_life"]:
+        age = f"half after {found['half_life'] / 86_400:.3g} days"
+    return f"{words}, {age}{' (the data have no times)' if table.time is None else ''}"
 
 
 def begun_with(folder: Path) -> tuple[RunConfig, int] | None:

@@ -35,8 +35,8 @@ class Lanes:
         row_of = of_item.row_of()
         common = np.bincount(row_of, weights=a.common[a.value], minlength=len(a.own))
         self.base = a.own + a.scale * common
-        factor, rest, self.pull = (float(x) for x in a.factor)
-        self.gram = rest * (a.item_vector.T @ a.item_vector)
+        factor, _, self.pull = (float(x) for x in a.factor)
+        self.gram = a.gram
         inner = np.zeros_like(a.item_vector)
         np.add.at(inner, row_of, a.value_vector[a.value])
         self.item = np.ascontiguousarray(factor * (a.item_vector - a.scale[:, None] * inner))

@@ -63,10 +63,9 @@ class PartsOf:
         self.shared_rise = summed(np.maximum(usual, usual - units))
         self.direct_rise = np.zeros(self.n_items)
         np.maximum.at(self.direct_rise, a.pair, -a.strength.astype(np.float64))
-        factor, rest, pull = (float(x) for x in a.factor)
-        v = a.item_vector
-        self.gram = rest * (v.T @ v) + pull * np.eye(v.shape[1])
-        self.target = np.ascontiguousarray(factor * v)
+        factor, _, pull = (float(x) for x in a.factor)
+        self.gram = a.gram + pull * np.eye(len(a.gram))
+        self.target = np.ascontiguousarray(factor * a.item_vector)
         widest = float((a.scale * np.maximum(of_item.counts, 1)).max(initial=1.0))
         self.grain = 4.0 * widest * 2.0 ** -float(a.bits[0])
 

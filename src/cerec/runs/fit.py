@@ -16,8 +16,10 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.history import Row
-from cerec.recommend.linear.choose import Looked, choose
+from cerec.recommend.linear.candidates import Sample
+from cerec.recommend.linear.choose import Looked, choose, choose_weights
 from cerec.recommend.linear.fit import Chosen, Material, build
+from cerec.recommend.linear.weighing import Marks, Weighing
 from cerec.runs.agents import learn_agent
 from cerec.runs.evaluate import final_figures
 from cerec.runs.job import Job
@@ -38,8 +40,14 @@ def fit(data: Dataset, parts: Split, job: Job) -> Run:
     facts = Facts.build(data)
     for words in idle(job.config, data, facts, job.negatives):
         log.warning(words)
-    material = _material(parts.train, facts)
-    looked = _looked(material, parts, settings, progress)
+    marks = Marks.of(data)
+
+    def weighed(weighing: Weighing, known: Ragged = parts.train) -> Material:
+        return Material(known, marks.weights(known, weighing), facts)
+
+    turns = marks.options(parts.train, settings)
+    weighing, material, sample, looks = choose_weights(weighed, parts.valid, turns)
+    looked = _looked(material, parts, settings, progress, sample)
     progress("measuring")
     kept = Kept.linear(build(material, looked.chosen, factors=looked.factors))
     metrics = final_figures(kept.subject(data, facts, parts.train), parts)
@@ -47,7 +55,8 @@ def fit(data: Dataset, parts: Split, job: Job) -> Run:
     if refitted:
         progress("fitting")
         known = everything(parts)
-        kept = Kept.linear(build(_material(known, facts), looked.chosen))
+        material = weighed(weighing, known)
+        kept = Kept.linear(build(material, looked.chosen))
     vectors, rows = None, progress.rows
     if settings.agent:
         subject = kept.subject(data, facts, known)
@@ -67,7 +76,11 @@ def fit(data: Dataset, parts: Split, job: Job) -> Run:
             "finished": True,
             "refitted": refitted,
             "seconds": round(time.perf_counter() - job.started, 2),
-            "chosen": described(looked, data),
+            "chosen": {
+                **described(looked, data),
+                "weights": {**asdict(weighing), "looks": looks},
+                "values": {"used": len(material.vocabulary), "left_out": material.left_out},
+            },
             "removed": job.removed,
             "begun": job.begun,
         },
@@ -100,16 +113,22 @@ def described(looked: Looked, data: Dataset) -> dict[str, Any]:
     }
 
 
-def _material(history: Ragged, facts: Facts) -> Material:
-    return Material(history, np.ones(history.size), facts)
-
-
 def _looked(
-    material: Material, parts: Split, settings: LinearConfig, progress: _Progress
+    material: Material,
+    parts: Split,
+    settings: LinearConfig,
+    progress: _Progress,
+    sample: Sample | None,
 ) -> Looked:
     if parts.valid.size and material.history.size:
-        factors = settings.factors == "auto"
-        return choose(material, parts.valid, dial=settings.dial, factors=factors, progress=progress)
+        return choose(
+            material,
+            parts.valid,
+            dial=settings.dial,
+            factors=settings.factors == "auto",
+            sample=sample,
+            progress=progress,
+        )
     log.warning(
         "note: nothing is held out for validation, so the settings are guesses; "
         "split.valid above 0 lets validation choose them"

@@ -99,6 +99,11 @@ class Run(Asking, Audits):
         figures = [f"{k} {v:.4f}" for k, v in test.items() if isinstance(v, float)][:2]
         return f"Run({', '.join([repr(self.data), f'seed {self.seed}', *figures])})"
 
+    @property
+    def version(self) -> int:
+        """1 for a run as it was trained; one more with every `cerec update`."""
+        return int(self.meta.get("version", 1))
+
     @cached_property
     def config(self) -> RunConfig:
         """The settings it was made with."""
@@ -251,6 +256,7 @@ class Run(Asking, Audits):
         return {
             "format": FORMAT,
             "versions": versions(),
+            "version": self.version,
             "seed": self.seed,
             "data": {"name": self.data.name, "fingerprint": self.data.fingerprint},
             "recommender": {"kind": self.kept.kind, "fidelity": self.kept.fidelity},

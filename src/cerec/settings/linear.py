@@ -18,6 +18,12 @@ class LinearConfig:
     within it, the one in which attributes carry most is taken. 0: the most accurate."""
     factors: Literal["auto", "none"] = "auto"
     """`auto`: factors where validation says that they earn their place."""
+    weights: Literal["auto", "none", "rating", "log"] = "auto"
+    """What an interaction counts by where the data have ratings or plays: not at all, as they are,
+    or by their logarithm. `auto`: what validation says."""
+    half_life: Annotated[float, Interval(ge=0)] | None = None
+    """Seconds after which an interaction counts half, seen from the user's latest one. Left out:
+    validation chooses where the data have times. 0: age does not count."""
 
     holdout: bool = False
     """Keep the recommender that was measured. Otherwise it is fitted once more, with the settings

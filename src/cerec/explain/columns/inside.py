@@ -50,13 +50,12 @@ class Through:
         if a is None or a.item_vector.shape[1] == 0:
             self._arrays = None
             return
-        weight, rest, pull = (float(x) for x in a.factor)
+        weight, _, pull = (float(x) for x in a.factor)
         inner = np.zeros_like(a.item_vector)
         of_item = subject.of_item
         np.add.at(inner, of_item.row_of(), a.value_vector[of_item.indices])
         self._z = weight * (a.item_vector - a.scale[:, None] * inner)
-        width = a.item_vector.shape[1]
-        self._system = rest * (a.item_vector.T @ a.item_vector) + pull * np.eye(width)
+        self._system = a.gram + pull * np.eye(len(a.gram))
 
     def parts(
         self, user: NDArray[np.integer], item: NDArray[np.integer]

@@ -8,6 +8,7 @@ trying other weights costs a product instead of a pass over the catalogue.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numba
@@ -51,11 +52,18 @@ class Sample:
     relation: Doubles
     """(c, R) the part of each relation, of weight one."""
 
-    def ndcg(self, score: Doubles) -> float:
-        """Mean NDCG@20 of the lists that these scores make of the candidates."""
+    def ndcg(self, parts: Doubles, weights: Sequence[float] = (1.0,)) -> float:
+        """Mean NDCG@20 of the lists that weighted parts (P, c) of the scores make."""
         out = np.zeros(len(self.users))
-        args = score, self.indptr, self.held_out, self.n_held_out, K
-        in_chunks(len(out), lambda a, b: _ndcg(*args, a, b, out))
+        args = (
+            np.atleast_2d(parts),
+            np.array(weights),
+            self.indptr,
+            self.held_out,
+            self.n_held_out,
+            K,
+        )
+        in_chunks(len(out), lambda a, b: _ndcg(*args, a, b, out), chunk=500)
         return float(out.mean()) if len(out) else 0.0
 
     def factors(self, user: Doubles, item: Doubles) -> Doubles:
@@ -181,18 +189,24 @@ def _by_relation(items, effect, value_ptr, value, scale, code, n_relations):  # 
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
-def _ndcg(score, indptr, held_out, n_held_out, k, first, last, out):  # type: ignore[no-untyped-def]
+def _ndcg(parts, weights, indptr, held_out, n_held_out, k, first, last, out):  # type: ignore[no-untyped-def]
     for u in range(first, last):
+        start = indptr[u]
+        score = np.zeros(indptr[u + 1] - start)
+        for n in range(len(weights)):
+            x, part = weights[n], parts[n, start : indptr[u + 1]]
+            for c in range(len(score)):
+                score[c] += x * part[c]
         best = np.full(k, -np.inf)
         hit = np.zeros(k, np.bool_)
-        for p in range(indptr[u], indptr[u + 1]):
-            if score[p] <= best[k - 1]:
+        for c in range(len(score)):
+            if score[c] <= best[k - 1]:
                 continue
             at = k - 1
-            while at > 0 and best[at - 1] < score[p]:
+            while at > 0 and best[at - 1] < score[c]:
                 best[at], hit[at] = best[at - 1], hit[at - 1]
                 at -= 1
-            best[at], hit[at] = score[p], held_out[p]
+            best[at], hit[at] = score[c], held_out[start + c]
         found, ideal = 0.0, 0.0
         for place in range(k):
             gain = 1.0 / np.log2(place + 2.0)

@@ -6,8 +6,10 @@ carry most is taken, because explanations by attributes live on them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from cerec.data.ragged import Ragged
 from cerec.recommend.linear.candidates import Sample, draw_sample, relation_weights
@@ -15,12 +17,13 @@ from cerec.recommend.linear.fit import Chosen, Material
 from cerec.recommend.linear.folding import Factors, Folding
 from cerec.recommend.linear.itemitem import SMALL, Pairs, cut, pairs_of
 from cerec.recommend.linear.kernels import pair_sums
+from cerec.recommend.linear.weighing import Weighing
 from cerec.recommend.protocol import Doubles
 
 PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0)
 ATTRIBUTES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.4, 2.0)
 POPULARITY = (0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
-FACTOR = (0.0, 0.15, 0.3, 0.5, 0.8, 1.2, 2.0)
+FACTOR = (0.0, 0.15, 0.3, 0.5, 0.8, 1.2, 2.0, 3.0)
 FOLDINGS = ((0.1, 5.0), (0.1, 2.5), (0.1, 10.0), (0.03, 5.0), (0.3, 5.0))
 """`rest` and `pull` of the factors; the first is tried first, the others if it helps."""
 PRIOR, DIM = 5.0, 64
@@ -55,19 +58,22 @@ def choose(
     *,
     dial: float,
     factors: bool = True,
+    sample: Sample | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Looked:
-    """The settings for these interactions, by what users took later (`held_out`)."""
+    """The settings for these interactions, by what users took later (`held_out`); `sample` of the
+    same material where there is one.
+    """
     looks = 0
     progress("which items go together")
-    pairs = pairs_of(material.gram, PENALTIES[2])
-    sample = draw_sample(material, held_out, pairs, USERS)
+    sample = sample or _sample(material, held_out)
     penalty, entries, history, tried = _penalty(material, sample)
     looks += tried
     sample = replace(sample, history=history)
     progress("what attributes say")
     relation, popular = relation_weights(sample)
-    parts = _Parts(sample, sample.relation @ relation, popular * sample.popularity, None)
+    said = sample.relation @ relation
+    parts = _Parts(sample, np.stack([history, said, popular * sample.popularity]))
     weights, score, tried = _search(parts, (0.2, 0.2, 0.0))
     looks += tried
     fitted = None
@@ -93,6 +99,48 @@ def choose(
     return Looked(chosen, parts.ndcg(weights), best, carried, tuple(curve), looks, fitted)
 
 
+def choose_weights(
+    make: Callable[[Weighing], Material], held_out: Ragged, turns: Iterable[list[Weighing]]
+) -> tuple[Weighing, Material, Sample | None, int]:
+    """What interactions count by: of each turn the first option, or another one that by history
+    alone earns its place. With the material, a sample of it, and how many were tried.
+    """
+    chosen, sample, looks = Weighing(), None, 0
+    material: Material | None = None
+    for turn in turns:
+        first, *others = (_both(chosen, option) for option in turn)
+        chosen, material = first, material if first == chosen else None
+        if not others or not held_out.size:
+            continue
+        material = material or make(first)
+        sample = sample or _sample(material, held_out)
+        best = least = _by_history(material, sample)
+        looks += 1 + len(others)
+        for other in others:
+            made = make(other)
+            score = _by_history(made, sample)
+            if score > best and score >= (1.0 + EARNS) * least:
+                best, chosen, material = score, other, made
+    if material is None or chosen != Weighing():
+        sample = None  # that of other weights
+    return chosen, material or make(chosen), sample, looks
+
+
+def _both(one: Weighing, other: Weighing) -> Weighing:
+    """The kind of weights of the one that has some, and so its half-life."""
+    kind, mean = (other.kind, other.mean) if other.kind != "none" else (one.kind, one.mean)
+    return Weighing(kind, other.half_life or one.half_life, mean)
+
+
+def _sample(material: Material, held_out: Ragged) -> Sample:
+    return draw_sample(material, held_out, pairs_of(material.gram, PENALTIES[2]), USERS)
+
+
+def _by_history(material: Material, sample: Sample) -> float:
+    """NDCG@20 by the item-item ridge alone."""
+    return sample.ndcg(pair_sums(material, sample, pairs_of(material.gram, PENALTIES[2])))
+
+
 Weights = tuple[float, float, float]
 """Of attributes, popularity and factors, beside a history of one."""
 
@@ -102,15 +150,11 @@ class _Parts:
     """The parts of the candidates' scores that are weighed against each other."""
 
     sample: Sample
-    attributes: Doubles
-    popularity: Doubles
-    factor: Doubles | None
+    table: Doubles
+    """(3 or 4, c): history, attributes, popularity and, where there are some, factors."""
 
     def ndcg(self, weights: Weights) -> float:
-        score = self.sample.history + weights[0] * self.attributes + weights[1] * self.popularity
-        if self.factor is not None and weights[2]:
-            score = score + weights[2] * self.factor
-        return self.sample.ndcg(score)
+        return self.sample.ndcg(self.table, (1.0, *weights)[: len(self.table)])
 
 
 def _penalty(material: Material, sample: Sample) -> tuple[float, int, Doubles, int]:
@@ -147,7 +191,7 @@ def _penalty(material: Material, sample: Sample) -> tuple[float, int, Doubles, i
 
 def _search(parts: _Parts, start: Weights) -> tuple[Weights, float, int]:
     """Coordinate search for the weights with the best NDCG@20."""
-    grids = (ATTRIBUTES, POPULARITY, FACTOR if parts.factor is not None else (0.0,))
+    grids = (ATTRIBUTES, POPULARITY, FACTOR if len(parts.table) > 3 else (0.0,))
     weights, score, looks = start, parts.ndcg(start), 1
     for _ in range(3):
         before = weights
@@ -174,8 +218,9 @@ def _factors(
         folding = Folding(min(DIM, *material.matrix.shape), rest, pull, PRIOR)
         made = material.factors(folding)
         part = _factor_part(material, parts.sample, made)
-        now = replace(parts, factor=part)
-        found, reached, tried = _search(now, weights)
+        now = _Parts(parts.sample, np.vstack([parts.table, part]))
+        start = best[2] if best[0] else (*weights[:2], FACTOR[4])
+        found, reached, tried = _search(now, start)
         looks += tried
         if reached > best[3] and reached >= (1.0 + EARNS) * score:
             best = made, now, found, reached

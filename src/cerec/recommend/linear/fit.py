@@ -44,6 +44,8 @@ class Material:
         self.history, self.weight, self.facts = history, weight, facts
         self.n_items = len(facts.of_item)
         keep = usable(facts, SUPPORT)
+        self.left_out = int(np.sum((facts.holders.counts > 0) & ~keep))
+        """Values that too few items have."""
         self.vocabulary = np.flatnonzero(keep).astype(np.int32)
         self.relation = facts.relation[self.vocabulary]
         place = np.cumsum(keep, dtype=np.int32) - 1
@@ -106,7 +108,9 @@ def build(
         factors = m.factors(chosen.folding)
     if factors is None:
         none = Folding(0, 0.0, 1.0, 0.0)
-        factors = Factors(np.zeros((m.n_items, 0)), np.zeros((len(m.vocabulary), 0)), none)
+        shapes = (m.n_items, 0), (len(m.vocabulary), 0), (0, 0)
+        item, value, gram = map(np.zeros, shapes)
+        factors = Factors(item, value, none, gram)
     base = chosen.popularity * m.popularity()
     common, own = split_popularity(m.values, base)
     unit = m.unit(chosen.relations)
@@ -128,6 +132,7 @@ def build(
         unit=unit,
         item_vector=factors.item,
         value_vector=factors.value,
+        gram=factors.gram,
         factor=np.array([chosen.factor, f.rest, f.pull]),
         bits=np.array([_bits(m, unit, chosen.factor, factors)]),
     )

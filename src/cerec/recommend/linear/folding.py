@@ -25,10 +25,13 @@ from numpy.typing import NDArray
 from cerec.data.ragged import Ragged
 from cerec.recommend.linear.itemitem import solve
 from cerec.rng import generator
-from cerec.threads import in_chunks
+from cerec.threads import blas_threads, in_chunks
 
 Vectors = NDArray[np.float64]
 _STEPS = 3  # of conjugate gradients in a sweep
+# Sums may be reordered to fill vector registers: exact to rounding, the same on every run.
+_FAST = {"reassoc", "contract", "nsz"}
+_ROWS = 512  # handed to a thread at once: fewer cost more to hand over than to work on
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,13 @@ class Factors:
     item: Vectors
     value: Vectors
     settings: Folding
+    gram: Vectors
+    """(d, d) rest V'V, which the system of every history starts from."""
 
     def users(self, history: Ragged, weight: NDArray[np.float64]) -> Vectors:
         """(n, d) the vectors of n histories."""
         out = np.zeros((len(history), self.item.shape[1]))
-        gram = self.settings.rest * (self.item.T @ self.item)
-        args = history.indptr, history.indices, weight, self.item, gram, self.settings.pull
+        args = history.indptr, history.indices, weight, self.item, self.gram, self.settings.pull
         in_chunks(len(out), lambda a, b: _fold(*args, a, b, out))
         return out
 
@@ -98,7 +102,8 @@ def fit_factors(
         _half(matrix, item, nothing, settings, user, _STEPS)
     if values.nnz:
         value = _ridge(values, turned, item, settings.prior, value, 10 * _STEPS)
-    return Factors(item, value, settings)
+    with blas_threads(1):
+        return Factors(item, value, settings, settings.rest * (item.T @ item))
 
 
 def value_vectors(values: sp.csr_matrix, item: Vectors, settings: Folding) -> Vectors:
@@ -134,16 +139,18 @@ def _product(matrix: sp.csr_matrix, dense: Vectors) -> Vectors:
     """A sparse matrix times a dense one, rows shared among threads."""
     out = np.zeros((matrix.shape[0], dense.shape[1]))
     args = matrix.indptr, matrix.indices, matrix.data, dense
-    in_chunks(len(out), lambda a, b: _rows(*args, a, b, out))
+    in_chunks(len(out), lambda a, b: _rows(*args, a, b, out), chunk=8 * _ROWS)
     return out
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def _rows(indptr, indices, weight, dense, first, last, out):  # type: ignore[no-untyped-def]
     for r in range(first, last):
+        row = out[r]
         for p in range(indptr[r], indptr[r + 1]):
-            for k in range(dense.shape[1]):
-                out[r, k] += weight[p] * dense[indices[p], k]
+            x, other = weight[p], dense[indices[p]]
+            for k in range(len(row)):
+                row[k] += x * other[k]
 
 
 def _half(
@@ -157,10 +164,10 @@ def _half(
     """Move `out` towards its best given the other side."""
     gram = settings.rest * (other.T @ other)
     args = matrix.indptr, matrix.indices, matrix.data, other, gram, settings.pull, prior
-    in_chunks(len(out), lambda a, b: _descend(*args, a, b, out, steps))
+    in_chunks(len(out), lambda a, b: _descend(*args, a, b, out, steps), chunk=_ROWS)
 
 
-@numba.njit(cache=True, error_model="numpy", nogil=True)
+@numba.njit(cache=True, error_model="numpy", nogil=True, fastmath=_FAST)
 def _descend(indptr, indices, weight, other, gram, pull, prior, first, last, out, steps):  # type: ignore[no-untyped-def]
     d = other.shape[1]
     for r in range(first, last):
@@ -190,23 +197,24 @@ def _descend(indptr, indices, weight, other, gram, pull, prior, first, last, out
         out[r] = x
 
 
-@numba.njit(cache=True, error_model="numpy", nogil=True)
+@numba.njit(cache=True, error_model="numpy", nogil=True, fastmath=_FAST)
 def _times(indices, weight, start, end, other, gram, pull, x, out):  # type: ignore[no-untyped-def]
     """Out = (gram + sum of weight y y' + pull 1) x"""
     d = len(x)
     for k in range(d):
         out[k] = pull * x[k]
     for j in range(d):
+        y, row = x[j], gram[j]
         for k in range(d):
-            out[k] += gram[j, k] * x[j]
+            out[k] += row[k] * y
     for p in range(start, end):
-        i = indices[p]
+        row = other[indices[p]]
         total = 0.0
         for k in range(d):
-            total += other[i, k] * x[k]
+            total += row[k] * x[k]
         total *= weight[p]
         for k in range(d):
-            out[k] += total * other[i, k]
+            out[k] += total * row[k]
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)

@@ -53,6 +53,8 @@ class LinearArrays:
     item_vector: Doubles
     value_vector: Doubles
     """(I, d) and (V, d): V of the fold-in and x; d = 0 without factors."""
+    gram: Doubles
+    """(d, d) rest V'V over the items of the fit, which the fold-in starts from."""
     factor: Doubles
     """Weight of the factors, `rest` and `pull` of the fold-in."""
     bits: NDArray[np.int64]
@@ -85,7 +87,7 @@ class Linear:
         self._base = a.own + self._common
         weight, rest, pull = (float(x) for x in a.factor)
         settings = Folding(a.item_vector.shape[1], rest, pull, 0.0)
-        self._factors = Factors(a.item_vector, a.value_vector, settings)
+        self._factors = Factors(a.item_vector, a.value_vector, settings, a.gram)
         inner = np.zeros_like(a.item_vector)
         np.add.at(inner, self.of_item.row_of(), a.value_vector[a.value])
         self._rest = weight * (a.item_vector - a.scale[:, None] * inner)  # z
@@ -202,9 +204,9 @@ class Linear:
         v = self.arrays.item_vector
         if v.shape[1] == 0:
             return np.zeros(history.size)
-        rest, pull = self._factors.settings.rest, self._factors.settings.pull
         mine = v[history.indices]
-        system = rest * (v.T @ v) + mine.T @ (mine * weight[:, None]) + pull * np.eye(v.shape[1])
+        system = self._factors.gram + mine.T @ (mine * weight[:, None])
+        system += self._factors.settings.pull * np.eye(v.shape[1])
         goal = self._rest[item].copy()
         solve(system, goal)
         return np.asarray(mine @ goal)
