@@ -136,8 +136,7 @@ class Run(Asking, Audits):
         if self.vectors is not None:
             from cerec.walk.proposals import BeamProposer
 
-            c = self.config
-            proposer = BeamProposer(self.vectors, self.ckg, c.agent, c.encoder)
+            proposer = BeamProposer(self.vectors, self.ckg, self.config.agent, self.config.encoder)
         return Explainer(self.data, self.subject, proposer, rescore=self._rescore)
 
     def recommend(self, user: object, k: int = 20) -> list[Recommendation]:
