@@ -69,6 +69,10 @@ COMMANDS = {
         "cerec.cli.serve:serve",
         "Serve a run: the studio page, and the same answers as a REST service.",
     ),
+    "mcp": (
+        "cerec.cli.serve:mcp",
+        "Offer a run's answers to assistants as tools of the Model Context Protocol.",
+    ),
     "report": (
         "cerec.cli.serve:report",
         "Write the run and a few explained people as one HTML file to mail.",

@@ -66,6 +66,41 @@ def serve(
     run_server(service, listener, address, limits=limits, started=started)
 
 
+def mcp(
+    run: RunFolder,
+    http: Annotated[
+        bool, typer.Option("--http", help="Streamable HTTP at /mcp instead of stdio.")
+    ] = False,
+    host: Annotated[str, typer.Option(help="Address to listen on, with --http.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port, with --http; 0 takes a free one.")] = 8001,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(help="File with the bearer token (or set CEREC_TOKEN); needed off loopback."),
+    ] = None,
+) -> None:
+    """Offer a run's answers to assistants as tools of the Model Context Protocol.
+
+    Example: cerec mcp runs/demo
+    """
+    if importlib.util.find_spec("mcp") is None:
+        raise ConfigError("this needs the package mcp: pip install 'cerec[mcp]'")
+    from cerec.serve.guard import Access, is_loopback
+    from cerec.serve.limits import Limits
+    from cerec.serve.mcp import http_app, serve_stdio
+    from cerec.serve.server import Address, listen, run_app, url_of
+
+    limits = Limits()
+    address = Address(host=host, port=port, token=_token(token_file))
+    if not http:
+        serve_stdio(open_run(run), limits)
+        return
+    listener = listen(address)
+    who = Access(token=address.token, loopback_only=is_loopback(host))
+    app = http_app(open_run(run), limits, who)
+    remark(f"serving {run} on {url_of(listener)}mcp (stop with Ctrl-C)")
+    run_app(app, listener, limits)
+
+
 def report(
     run: RunFolder,
     out_file: Annotated[

@@ -105,7 +105,9 @@ _CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 
 def _hostname(host: str) -> str:
-    return host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+    """The name in a Host header; what is no name with a port is given back as it is."""
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdecimal() else host
 
 
 def _length(headers: Headers) -> int:

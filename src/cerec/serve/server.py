@@ -18,7 +18,7 @@ from cerec.serve.service import Service
 
 if TYPE_CHECKING:
     import uvicorn
-    from fastapi import FastAPI
+    from starlette.types import ASGIApp
 
 _STOP_SECONDS = 15
 _SWITCH_SECONDS = 5e-4  # how long a computing thread may keep the loop from answering others
@@ -69,7 +69,7 @@ def url_of(listener: socket.socket) -> str:
     return f"http://{shown}:{port}/"
 
 
-def http_config(app: FastAPI, limits: Limits) -> uvicorn.Config:
+def http_config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
     """How uvicorn reads requests and answers them, heads bounded whichever parser is there."""
     import uvicorn
 
@@ -101,8 +101,6 @@ def serve(
     started: Callable[[str], None] = lambda _url: None,
 ) -> None:
     """Answer until SIGINT or SIGTERM, then finish what has begun (up to 15 seconds) and return."""
-    import uvicorn
-
     from cerec.serve.app import create_app
 
     limits = limits or Limits()
@@ -111,7 +109,21 @@ def serve(
     )
     logging.getLogger("cerec.access").setLevel(logging.INFO)
     sys.setswitchinterval(_SWITCH_SECONDS)
-    config = http_config(create_app(service, limits=limits, access=who), limits)
+    app = create_app(service, limits=limits, access=who)
+    run_app(app, listener, limits, started=started)
+
+
+def run_app(
+    app: ASGIApp,
+    listener: socket.socket,
+    limits: Limits,
+    *,
+    started: Callable[[str], None] = lambda _url: None,
+) -> None:
+    """Run an app on a bound socket until a signal stops it."""
+    import uvicorn
+
+    config = http_config(app, limits)
     listener.listen(config.backlog)  # who comes between these lines waits and is not refused
     started(url_of(listener))
     with listener:
