@@ -17,7 +17,7 @@ ROOMS = [
 ]
 """Rooms of `cerec`, each of which may import those before it and itself."""
 BENCH = ["cells", "statistics", "systems", "report", "explainers", "plans", "kinds", "cli"]
-FREE = {"cerec", "cerec.__main__", "cerec_bench"}
+FREE = {"cerec", "cerec.__main__", "cerec.adapters", "cerec_bench"}
 """The doors, which import public names when they are used."""
 AGENT = {"cerec.runs.agents", "cerec.runs.cotrain"}
 """What trains may import the agent, inside its functions; nothing else after it may."""

@@ -15,6 +15,7 @@ from cerec.exports import exports
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from cerec import adapters
     from cerec.data.dataset import Dataset
     from cerec.data.load import load
     from cerec.errors import CerecError
@@ -35,6 +36,7 @@ __all__ = [
     "RunConfig",
     "WhatIf",
     "__version__",
+    "adapters",
     "explainer",
     "load",
     "open",

@@ -30,7 +30,7 @@ def exports(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[],
         return {
             name.asname or name.name: (node.module or "", name.name)
             for node in found
-            if (node.module or "").startswith("cerec.") and node.module != __name__
+            if (node.module or "").partition(".")[0] == "cerec" and node.module != __name__
             for name in node.names
         }
 
@@ -38,6 +38,8 @@ def exports(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[],
         if name not in homes():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, attribute = homes()[name]
+        if module == package:
+            return import_module(f"{module}.{attribute}")
         return getattr(import_module(module), attribute)
 
     return named, lambda: sorted(homes())

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from cerec.errors import ConfigError
@@ -148,3 +148,18 @@ def give_back() -> None:
     """
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run a block of somebody's code with every pool of threads it may use kept to one."""
+    with _pools(len(sys.modules)).limit(limits=1):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _pools(modules: int) -> ThreadpoolController:  # noqa: ARG001
+    """The libraries loaded by now; looked for again when something was imported."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

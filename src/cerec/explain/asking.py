@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cerec.data.dataset import Dataset
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, QuestionError
+from cerec.explain import wording as w
 from cerec.explain.assemble import Assembler, kept_notes, named
 from cerec.explain.by_history import HistorySearch, by_history, carried, history_search
 from cerec.explain.columns.engine import Question, relations_of
@@ -68,11 +69,27 @@ class Asker:
         else:
             solved = self.solver.asked(user, item, values, question)
         out = self.assembler.explanations(solved, notes=notes)
+        if self.subject.source == "fitted":
+            out = [self._with_fit(e, u, i) for e, u, i in zip(out, user, item, strict=True)]
         if asked.by in (None, "attributes", "both"):
             out = self._with_paths(out, user, item, solved)
         if asked.relations:
             out = self._by_relation(out, user, item, values, question)
         return self._with_history(out, solved, asked) if asked.by != "attributes" else out
+
+    def _with_fit(self, e: Explanation, user: int, item: int) -> Explanation:
+        """The answer with how far fitted effects are off for this user and item."""
+        if e.status != "fitted" or e.score_before is None or e.score_after is None:
+            return e
+        s = self.subject
+        scores, effects = s.both(np.array([user]))
+        carried = np.bincount(
+            s.of_item.row_of(), effects[0][s.of_item.indices], minlength=s.n_items
+        )
+        off = scores[0, item] - carried[item] - np.nanmean(scores[0] - carried)
+        moved = abs(e.score_after - e.score_before)
+        fields = {"off": f"{abs(off):.3g}", "moved": f"{moved:.3g}"}
+        return replace(e, notes=(*e.notes, w.fill(w.FIT_OFF, fields)))
 
     def score(self, user: int, item: int, values: NDArray[np.int32]) -> float:
         """f(u, i | A) by rows of the facts; values without an effect are left out."""

@@ -34,7 +34,8 @@ def history_search(subject: Subject) -> HistorySearch | None:
     """The search for a model that scores histories; None for others."""
     if not hasattr(subject.model, "scores_from"):
         return None
-    return Histories(subject.model, known=subject.known)
+    histories = getattr(subject.model, "histories", None)
+    return Histories(subject.model, known=subject.known, histories=histories)
 
 
 def by_history(

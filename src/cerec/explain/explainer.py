@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -16,7 +16,7 @@ from cerec.errors import QuestionError
 from cerec.explain import wording as w
 from cerec.explain.asking import Asker
 from cerec.explain.assemble import named
-from cerec.explain.blackbox import BlackBox
+from cerec.explain.blackbox import BlackBox, Rescore
 from cerec.explain.by_history import HistorySearch
 from cerec.explain.explanation import Comparison, Explanation, Ranked, WhatIf
 from cerec.explain.lookup import Lock, Pair, pair_of, row_of, value_rows
@@ -43,13 +43,13 @@ class Explainer:
         subject: Subject,
         proposer: Proposer | None = None,
         *,
-        rescore: Callable[[str, str, list[Pair]], float] | None = None,
+        rescore: Rescore | None = None,
         history: HistorySearch | None = None,
     ) -> None:
         """`subject`: the recommender, in the order of `data`. `proposer`: a trained agent.
 
-        `rescore`: the recommender's own f(user, item, attributes), which must agree with its scores
-        for the item's own attributes; where it is given, changes are tried by calling it.
+        `rescore`: the recommender's own scores of an item had it other sets of attributes; where
+        it is given, changes are tried by asking it.
         `history`: who answers by history, in place of our own search.
         """
         self.data, self.subject, self.proposer = data, subject, proposer

@@ -95,6 +95,10 @@ HISTORY_LATE = (
     " The time allowed ended before a part of your history was found that keeps it there."
 )
 KEPT = "{relation} looks computed from what people did, so it was kept as it is."
+FIT_OFF = (
+    "The change moves the score by {moved} by fitted effects; what they say of this item's own "
+    "score is off by {off}."
+)
 COMPARED = ("{start} stands before {other}", "{start} stands behind {other}")
 
 

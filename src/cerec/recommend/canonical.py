@@ -71,9 +71,19 @@ class FactorScores:
     """
 
     def __init__(
-        self, user: Table, item: Table, value: Table, *, bias: Table | None = None
+        self,
+        user: Table,
+        item: Table,
+        value: Table,
+        *,
+        bias: Table | None = None,
+        gone_user: NDArray[np.integer] | None = None,
+        gone_item: NDArray[np.integer] | None = None,
     ) -> None:
-        """(U, d), (I, d), (V, d) and (I,); with a bias, `value` may have a column for it, last."""
+        """(U, d), (I, d), (V, d) and (I,); with a bias, `value` may have a column for it, last.
+
+        `gone_user`, `gone_item`: rows without a vector, whose scores are nan.
+        """
         if bias is not None:
             user, item = with_bias(user, item, bias)
             if value.shape[1] == user.shape[1] - 1:
@@ -88,11 +98,18 @@ class FactorScores:
         self._item_t = np.ascontiguousarray(item.T)
         self._value_t = np.ascontiguousarray(value.T)
         self.bits = grid_bits(_longest(user) * _longest(value))
+        self._gone = gone_user, gone_item
 
     def both(self, users: NDArray[np.integer]) -> tuple[Doubles, Doubles]:
         """(n, I) scores and (n, V) effects of user rows."""
         mine = self.user[np.asarray(users, np.int64)]
-        return products(mine, self._item_t), products(mine, self._value_t, 2.0**self.bits)
+        scores = products(mine, self._item_t)
+        gone_user, gone_item = self._gone
+        if gone_user is not None:
+            scores[np.isin(users, gone_user)] = np.nan
+        if gone_item is not None:
+            scores[:, gone_item] = np.nan
+        return scores, products(mine, self._value_t, 2.0**self.bits)
 
 
 def products(user: Table, table_t: Table, grid: float = 0.0) -> Doubles:

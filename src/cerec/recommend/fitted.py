@@ -69,9 +69,25 @@ class FittedScores:
         """(n, I) scores, nan for what may not be listed, and (n, V) effects."""
         scores = asked(self._ask, users, len(self._basis))
         effect = products(coordinates(scores, self._basis), self._value_t)
-        largest = np.abs(effect).max(axis=1, initial=0.0)
-        bits = (_GRID - np.frexp(largest)[1])[:, None]
-        return scores, np.ldexp(np.rint(np.ldexp(effect, bits)), -bits)
+        return scores, on_grid(effect)
+
+
+class OwnEffects:
+    """Scores and effects that a recommender gives, the latter moved to a grid."""
+
+    def __init__(self, ask: Ask, effects: Ask) -> None:
+        self._ask, self._effects = ask, effects
+
+    def both(self, users: NDArray[np.integer]) -> tuple[Doubles, Doubles]:
+        """(n, I) scores and (n, V) effects."""
+        return np.array(self._ask(users), np.float64), on_grid(np.asarray(self._effects(users)))
+
+
+def on_grid(effect: Doubles) -> Doubles:
+    """(n, V) each row moved to a grid of its own, on which sums are exact."""
+    largest = np.abs(effect).max(axis=1, initial=0.0)
+    bits = (_GRID - np.frexp(largest)[1])[:, None]
+    return np.asarray(np.ldexp(np.rint(np.ldexp(effect, bits)), -bits))
 
 
 def asked(ask: Ask, users: NDArray[np.integer], n_items: int) -> Doubles:

@@ -86,9 +86,17 @@ class Subject:
         return None if tell is None else tell(user, item)
 
     def both_from(self, histories: Sequence[NDArray[np.integer]]) -> tuple[Doubles, Doubles] | None:
-        """Scores and effects of people known by these items alone, where the model can say."""
+        """Scores and effects of people known by these items alone, where the model can say; nan for
+        effects that are only known of its own users.
+        """
         ask = getattr(self.model, "both_from", None)
-        return None if ask is None else ask(histories)
+        if ask is not None:
+            return ask(histories)
+        ask = getattr(self.model, "scores_from", None)
+        if ask is None:
+            return None
+        scores = ask(histories)
+        return scores, np.full((len(scores), len(self.vocabulary)), np.nan)
 
     def of_values(
         self, users: NDArray[np.integer], values: NDArray[np.integer]

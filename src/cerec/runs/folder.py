@@ -95,7 +95,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
     sound = (
         tables
         and set(facts["recommender"]) == {"kind", "fidelity"}
-        and facts["recommender"]["kind"] in ("linear", "factors", "scores")
+        and facts["recommender"]["kind"] in ("linear", "factors", "itemitem", "scores")
         and isinstance(facts["recommender"]["fidelity"], float | int | None)
     )
     if not sound or not isinstance(facts.get("seed"), int):

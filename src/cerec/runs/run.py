@@ -23,10 +23,12 @@ from cerec.errors import ConfigError, QuestionError, RunError, positive
 from cerec.explain.lookup import pair_of, value_rows
 from cerec.files import copy_of, read_arrays, replacing, write_arrays, write_json
 from cerec.history import read_history, write_history
+from cerec.recommend.brought import Brought
 from cerec.recommend.rank import lists, ranks_after
 from cerec.recommend.subject import Subject
 from cerec.runs.asking import Asking
 from cerec.runs.audits import Audits
+from cerec.runs.elsewhere import Elsewhere
 from cerec.runs.folder import (
     FORMAT,
     kept_beside,
@@ -60,7 +62,7 @@ class Recommendation:
     rank: int
 
 
-class Run(Asking, Audits):
+class Run(Asking, Audits, Elsewhere):
     """Data, split, recommender and agent of one training, or around a recommender made elsewhere.
 
     Ids in and out are the data's own. What a user has is known and never recommended: everything
@@ -80,7 +82,7 @@ class Run(Asking, Audits):
         metrics: Mapping[str, Any] | None = None,
         history: Sequence[Mapping[str, Any]] = (),
         meta: Mapping[str, Any] | None = None,
-        rescore: Callable[[str, str, list[tuple[str, str]]], float] | None = None,
+        brought: Brought | None = None,
     ) -> None:
         self.data, self.split, self.kept = data, split, kept
         self.known = split.train if known is None else known
@@ -92,7 +94,7 @@ class Run(Asking, Audits):
         self.metrics = dict(metrics or {})
         self.history = [dict(row) for row in history]
         self.meta = dict(meta or {})
-        self._rescore = rescore
+        self.brought = brought
 
     def __repr__(self) -> str:
         test = self.metrics.get("test", {})
@@ -125,19 +127,20 @@ class Run(Asking, Audits):
     @cached_property
     def subject(self) -> Subject:
         """The recommender as it is ranked and explained, in the order of the data."""
-        return self.kept.subject(self.data, self.facts, self.known)
+        return self.kept.subject(self.data, self.facts, self.known, self.brought)
 
     @cached_property
     def explainer(self) -> Explainer:
         """Answers why, why not and what if."""
         from cerec.explain.explainer import Explainer
 
+        self.refuse_lost()
         proposer = None
         if self.vectors is not None:
             from cerec.walk.proposals import BeamProposer
 
             proposer = BeamProposer(self.vectors, self.ckg, self.config.agent, self.config.encoder)
-        return Explainer(self.data, self.subject, proposer, rescore=self._rescore)
+        return Explainer(self.data, self.subject, proposer, rescore=self.own_rescore)
 
     def recommend(self, user: object, k: int = 20) -> list[Recommendation]:
         """The first k unknown items; the whole catalogue when k is larger."""
@@ -243,7 +246,7 @@ class Run(Asking, Audits):
         with replacing(folder / "config.toml") as target:
             target.write_text(to_toml(self.config), encoding="utf-8")
         write_arrays(folder / "split.safetensors", split_arrays(self.split))
-        arrays = {f"model.{name}": a for name, a in self.kept.arrays.items()}
+        arrays = {f"model.{n}": a for n, a in self.kept.whole(self.brought).items()}
         arrays |= {"known.indptr": self.known.indptr, "known.indices": self.known.indices}
         if self.vectors is not None:
             arrays["agent.vectors"] = self.vectors
@@ -260,12 +263,16 @@ class Run(Asking, Audits):
             "data": {"name": self.data.name, "fingerprint": self.data.fingerprint},
             "recommender": {"kind": self.kept.kind, "fidelity": self.kept.fidelity},
             "metrics": self.metrics,
-            "meta": self.meta,
+            "meta": {**self.meta, "lost": list(self.lost)} if self.lost else self.meta,
         }
 
 
-def open_run(folder: str | Path) -> Run:
-    """The run in a folder written by `Run.save` or `cerec train`."""
+def open_run(folder: str | Path, *, recommender: Any = None, fitted: bool = False) -> Run:
+    """The run in a folder written by `Run.save` or `cerec train`.
+
+    A recommender made elsewhere is not in the folder; `recommender` gives it back. Where it
+    answered by itself, `fitted` asks for answers by effects fitted to its scores instead.
+    """
     path = Path(folder)
     facts = read_facts(path)
     arrays = read_arrays(path / "model.safetensors")
@@ -274,7 +281,9 @@ def open_run(folder: str | Path) -> Run:
     data = read_dataset(path)
     refuse_other_data(path, facts, data)
     weights, shape = path / "model.safetensors", (len(data.users), len(data.items))
-    return Run(
+    if fitted:
+        facts["meta"].pop("lost", None)
+    run = Run(
         data,
         read_split(path / "split.safetensors", *shape),
         kept_from(**facts["recommender"], arrays=arrays, path=weights, shape=shape),
@@ -286,6 +295,7 @@ def open_run(folder: str | Path) -> Run:
         history=read_history(path / "history.csv"),
         meta=facts["meta"],
     )
+    return run if recommender is None else run.given_back(recommender)
 
 
 def _config(path: Path) -> RunConfig:
@@ -293,8 +303,3 @@ def _config(path: Path) -> RunConfig:
     from cerec.settings.run import RunConfig, read_toml
 
     return parse(RunConfig, read_toml(path))
-
-
-def open_explainer(folder: Path) -> Explainer:
-    """The explainer of the run in a folder, for processes that share a large batch."""
-    return open_run(folder).explainer

@@ -3,95 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split, split
-from cerec.errors import ConfigError
-from cerec.recommend.adapters import Factors, Score, factors_of, factors_of_model, scores_of
+from cerec.errors import DataError
+from cerec.history import Row
+from cerec.recommend.brought import Brought
+from cerec.recommend.checks import check as compare
 from cerec.runs.agents import learn_agent
 from cerec.runs.evaluate import final_figures
-from cerec.runs.kept import Kept, kept_factors, kept_scores
+from cerec.runs.kept import kept_brought
 from cerec.runs.run import Run
 from cerec.runs.train import checked
 from cerec.settings.data import SplitConfig
 from cerec.settings.run import RunConfig
 from cerec.threads import training_threads
 
+_CHECKED = 5.0  # seconds for scoring the users that are compared
+
 
 def explainer(
     data: Dataset,
     *,
-    user_factors: Factors | None = None,
-    item_factors: Factors | None = None,
-    model: object = None,
-    score: Score | None = None,
-    rescore: Callable[[str, str, list[tuple[str, str]]], float] | None = None,
+    recommender: Any,
+    check: bool = True,
+    agent: bool = False,
+    on_row: Callable[[Row], None] | None = None,
     config: RunConfig | None = None,
     seed: int = 0,
 ) -> Run:
-    """A `Run` around a finished recommender, given in one of three ways.
+    """A `Run` around a finished recommender: one of `cerec.adapters`, or any object of the protocol
+    (`cerec.recommend.protocol`), with ids in its own order.
 
-    - `user_factors`, `item_factors`: arrays in the order of `data.users` and `data.items`, or
-      mappings from id to vector; the score is their dot product.
-    - `model`: an object that holds factors in that order, such as a model of `implicit`.
-    - `score`: a callable `score(user, items)` that gives one number per item.
+        R = cerec.adapters.Factors(U, V, users=user_ids, items=item_ids)
+        run = cerec.explainer(data, recommender=R)
 
-    What an item's attributes do to its score is fitted to the recommender; how well that fits
-    items it has not seen (R^2) is stored and stands with every explanation. The user's
-    interactions are known (of data that came in parts: those of the train part) and are never
-    listed. With `rescore(user, item, attributes)` the recommender itself says what it would score
-    an item with other (relation, attribute) pairs; sets of changes are then tried by size within
-    the budget, and nothing is fitted (a function is not saved with the run).
+    `check`: refuse a recommender whose own lists are not ours, or whose scores do not fit its ids;
+    `run.check()` says what was compared. What is never listed is what the recommender says, else
+    what the data hold (of data in parts: the train part).
 
-    The agent that proposes counterfactual items learns for `config.train.agent_epochs`.
+    An item with other attributes is scored by the recommender itself where it can `rescore`, or by
+    its own effects. Else effects are fitted to its vectors or scores, and answers say so.
+
+    `agent`: train the agent that names counterfactual items, for `config.train.agent_epochs`;
+    `on_row` gets a row for every epoch.
     """
     config = config or RunConfig()
     seed = checked("explainer", data, config, seed)
-    for name, given in (
-        ("score(user, items)", score),
-        ("rescore(user, item, attributes)", rescore),
-    ):
-        if given is not None and not callable(given):
-            raise ConfigError(f"{name} must be a function, got {given!r:.60}")
-    with training_threads(learning=config.train.agent_epochs > 0):
-        parts, facts = _parts(data), Facts.build(data)
-        kept = _kept(data, facts, user_factors, item_factors, model, score)
-        subject = kept.subject(data, facts, parts.train)
-        vectors, history = learn_agent(data, subject, config, seed=seed)
+    parts, facts = _parts(data), Facts.build(data)
+    brought = Brought(data, recommender, parts.train)
+    with training_threads(learning=agent):
+        if check and (found := compare(data, facts, brought, seconds=_CHECKED)).problem:
+            raise DataError(f"{found}; or pass check=False")
+        kept = kept_brought(brought, data, facts)
+        subject = kept.subject(data, facts, brought.known, brought)
+        learned: tuple[NDArray[np.float32] | None, list[Row]] = None, []
+        if agent:
+            learned = learn_agent(data, subject, config, seed=seed, on_row=on_row)
         return Run(
             data,
             parts,
             kept,
+            known=brought.known,
             config=config,
             seed=seed,
-            vectors=vectors,
+            vectors=learned[0],
             metrics=final_figures(subject, parts),
-            history=history,
+            history=learned[1],
             meta={"made": "elsewhere"},
-            rescore=rescore,
+            brought=brought,
         )
-
-
-def _kept(
-    data: Dataset,
-    facts: Facts,
-    user_factors: Factors | None,
-    item_factors: Factors | None,
-    model: object,
-    score: Score | None,
-) -> Kept:
-    given = [user_factors is not None or item_factors is not None, model is not None]
-    if sum([*given, score is not None]) != 1:
-        raise ConfigError("give user_factors= and item_factors=, or model=, or score=")
-    if score is not None:
-        return kept_scores(scores_of(data, score), facts)
-    if model is not None:
-        return kept_factors(*factors_of_model(data, model), facts)
-    if user_factors is None or item_factors is None:
-        raise ConfigError("user_factors= and item_factors= go together")
-    return kept_factors(*factors_of(data, user_factors, item_factors), facts)
 
 
 def _parts(data: Dataset) -> Split:
