@@ -93,8 +93,7 @@ class Run(Asking, Audits, Elsewhere):
         """Node vectors of the trained agent; None when there is none."""
         self.metrics = dict(metrics or {})
         self.history = [dict(row) for row in history]
-        self.meta = dict(meta or {})
-        self.brought = brought
+        self.meta, self.brought = dict(meta or {}), brought
 
     def __repr__(self) -> str:
         test = self.metrics.get("test", {})
@@ -176,10 +175,8 @@ class Run(Asking, Audits, Elsewhere):
                 "a new item is known by its attributes alone; give a (relation, attribute) pair"
             )
         pairs = tuple(pair_of(self.data, self.facts, int(v)) for v in values)
-        place = np.searchsorted(self.subject.vocabulary, values)
-        there = place < len(self.subject.vocabulary)
-        there[there] = self.subject.vocabulary[place[there]] == values[there]
-        return NewItem(self.data, self.subject, place[there], pairs)
+        place = np.flatnonzero(np.isin(self.subject.vocabulary, values))
+        return NewItem(self.data, self.subject, place, pairs)
 
     def _lists(self, k: int) -> Iterator[tuple[Rows, NDArray[np.float64], NDArray[np.int32]]]:
         """Blocks of users with their scores and lists."""
@@ -270,8 +267,7 @@ class Run(Asking, Audits, Elsewhere):
 def open_run(folder: str | Path, *, recommender: Any = None, fitted: bool = False) -> Run:
     """The run in a folder written by `Run.save` or `cerec train`.
 
-    A recommender made elsewhere is not in the folder; `recommender` gives it back. Where it
-    answered by itself, `fitted` asks for answers by effects fitted to its scores instead.
+    `recommender` gives back one made elsewhere; `fitted` asks for effects fitted to it instead.
     """
     path = Path(folder)
     facts = read_facts(path)
@@ -281,8 +277,7 @@ def open_run(folder: str | Path, *, recommender: Any = None, fitted: bool = Fals
     data = read_dataset(path)
     refuse_other_data(path, facts, data)
     weights, shape = path / "model.safetensors", (len(data.users), len(data.items))
-    if fitted:
-        facts["meta"].pop("lost", None)
+    meta = {name: x for name, x in facts["meta"].items() if name != "lost" or not fitted}
     run = Run(
         data,
         read_split(path / "split.safetensors", *shape),
@@ -293,7 +288,7 @@ def open_run(folder: str | Path, *, recommender: Any = None, fitted: bool = Fals
         vectors=arrays.get("agent.vectors"),
         metrics=facts["metrics"],
         history=read_history(path / "history.csv"),
-        meta=facts["meta"],
+        meta=meta,
     )
     return run if recommender is None else run.given_back(recommender)
 
