@@ -69,6 +69,13 @@ def explain(
     relations: Annotated[
         bool, typer.Option("--relations", help="Add the best answer within each relation.")
     ] = False,
+    robust: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="Only an answer that holds with this probability.",
+        ),
+    ] = None,
     budget: Annotated[
         float | None, typer.Option(help="Seconds, for recommenders asked for every score.")
     ] = None,
@@ -83,6 +90,7 @@ def explain(
 
     Examples: cerec explain runs/demo --user u001 --item m635 --alternatives 2
               cerec explain runs/demo --user u001 --item m635 --by history
+              cerec explain runs/demo --user u001 --item m635 --robust 0.9
               cerec explain runs/demo --user u001 --why-not m010 --lock genre
               cerec explain runs/demo --all --out all.parquet --resume
     """
@@ -96,6 +104,7 @@ def explain(
         unlock=tuple(unlock or ()),
         max_changes=max_changes,
         alternatives=alternatives,
+        robust=robust,
         budget=budget,
         relations=relations,
     )

@@ -22,7 +22,9 @@ from cerec.explain.history import HistoryAnswer
 from cerec.explain.options import Options
 from cerec.explain.phrases import opening_text, phrases
 from cerec.explain.proposer import Proposer
+from cerec.explain.robust import solve_robust
 from cerec.explain.solving import Solved, Solver
+from cerec.explain.wording import NOT_ROBUST, fill
 from cerec.recommend.rank import lists
 from cerec.recommend.subject import Subject
 from cerec.walk.paths import Proposals
@@ -62,6 +64,8 @@ class Asker:
         self.check(asked, why_not=why_not)
         question, values = question_of(asked, why_not=why_not), self.solver.values(asked)
         notes = kept_notes(self.data, self.solver.kept_as_they_are(asked))
+        if asked.robust is not None:
+            return self._robust(user, item, values, asked, notes)
         if asked.by == "agent":
             return self._by_agent(user, item, values, question, notes)
         if asked.prefer == "near":
@@ -106,6 +110,12 @@ class Asker:
             raise ConfigError("by='agent' needs a trained agent, and this run has none")
         if asked.by == "agent" and why_not:
             raise QuestionError("the agent walks away from listed items; ask why_not by attributes")
+        if asked.robust is not None and why_not:
+            raise QuestionError("robust= is for listed items; leave it out with why_not=")
+        if asked.robust is not None and not self.solver.inside.told:
+            raise ConfigError(
+                "robust= needs the default recommender, whose spread is known; leave it out here"
+            )
         if asked.by in ("history", "both") and self.history is None:
             raise ConfigError(
                 f"by={asked.by!r} needs a recommender that scores histories (scores_from)"
@@ -208,6 +218,21 @@ class Asker:
         excluded = Ragged.from_pairs(row, listed[row, there], len(user))
         proposer = cast(Proposer, self._proposer)
         return proposer.propose(user.astype(np.int64), item.astype(np.int64), excluded, width)
+
+    def _robust(
+        self, user: Rows, item: Rows, values: Values, asked: Options, notes: tuple[str, ...]
+    ) -> list[Explanation]:
+        """Answers that hold with the probability asked for."""
+        p = cast(float, asked.robust)
+        solved, proven = solve_robust(self.solver, user, item, values, question_of(asked), p)
+        told, out = phrases(solved, self.assembler.labels), []
+        for n, e in enumerate(self.assembler.explanations(solved, notes=notes)):
+            if e.status == "not_found":
+                opening = opening_text(self.assembler.labels, solved, told, n)
+                text = fill(NOT_ROBUST, {"share": f"{100 * p:g}"})
+                e = replace(e, text=f"{opening}{text}")
+            out.append(replace(e, certificate=proven[n]) if e.found else e)
+        return out
 
     def _nearest(self, user: Rows, item: Rows, values: Values, question: Question) -> Solved:
         """Of the answers as small as any toward one item, that toward the most similar one."""

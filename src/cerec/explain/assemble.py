@@ -94,6 +94,7 @@ class Assembler:
             if reasons and told and not self.labels.silent
             else (),
             margin=_number(a.margin[n]),
+            holds=_number(solved.holds[n]),
             fidelity=self._solver.subject.fidelity if found else None,
         )
 

@@ -75,6 +75,7 @@ class Explainer:
         unlock: Iterable[str] = (),
         max_changes: int | None = None,
         alternatives: int = 0,
+        robust: float | None = None,
         budget: float | None = None,
         relations: bool = False,
     ) -> Explanation:
@@ -94,6 +95,7 @@ class Explainer:
             unlock=unlock,  # type: ignore[arg-type]
             max_changes=max_changes,
             alternatives=alternatives,
+            robust=robust,
             budget=budget,
             relations=relations,
         )
@@ -119,6 +121,7 @@ class Explainer:
         unlock: Iterable[str] = (),
         max_changes: int | None = None,
         alternatives: int = 0,
+        robust: float | None = None,
         budget: float | None = None,
         relations: bool = False,
     ) -> Iterator[Explanation]:
@@ -136,6 +139,7 @@ class Explainer:
             unlock=unlock,  # type: ignore[arg-type]
             max_changes=max_changes,
             alternatives=alternatives,
+            robust=robust,
             budget=budget,
             relations=relations,
         )
@@ -157,6 +161,7 @@ class Explainer:
         lock: Iterable[Lock] = (),
         unlock: Iterable[str] = (),
         max_changes: int | None = None,
+        robust: float | None = None,
         budget: float | None = None,
     ) -> pl.DataFrame:
         """The whole lists of users, or of everybody, as a table with the columns of `SCHEMA`."""
@@ -169,6 +174,7 @@ class Explainer:
             lock=lock,  # type: ignore[arg-type]
             unlock=unlock,  # type: ignore[arg-type]
             max_changes=max_changes,
+            robust=robust,
             budget=budget,
         )
         if users is None:

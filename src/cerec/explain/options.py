@@ -39,6 +39,8 @@ class Options:
     """Most changes an answer may make."""
     alternatives: int = 0
     """How many other answers to add."""
+    robust: float | None = None
+    """Only answers that hold with this probability, between 0 and 1; see `Explanation.holds`."""
     budget: float | None = None
     """Seconds for one explanation of a recommender that is asked for every score."""
     relations: bool = False
@@ -58,8 +60,19 @@ class Options:
             raise ConfigError(f"{asked} is about gained values, and changes='remove' gains none")
         if self.budget is not None and not self.budget > 0:
             raise ConfigError(f"budget must be a positive number of seconds, got {self.budget}")
+        if self.robust is not None:
+            self._check_robust()
         for name in ("lock", "unlock"):
             object.__setattr__(self, name, _several(name, getattr(self, name)))
+
+    def _check_robust(self) -> None:
+        p = self.robust
+        if isinstance(p, bool) or not isinstance(p, int | float) or not 0.0 < p < 1.0:
+            raise ConfigError(f"robust must be a probability between 0 and 1, got {p!r}")
+        if self.by not in (None, "attributes") or self.prefer == "near" or self.alternatives:
+            raise ConfigError(
+                "robust= asks for one answer by attributes; leave out by, prefer and alternatives"
+            )
 
 
 def _whole(name: str, value: Any, least: int) -> None:

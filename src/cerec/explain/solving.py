@@ -23,6 +23,7 @@ from cerec.explain.columns.evidence import weigh
 from cerec.explain.columns.inside import Through, inside_of
 from cerec.explain.columns.slots import Values
 from cerec.explain.columns.told import Evidence, Rows, Things, blank
+from cerec.explain.holds import Firmness
 from cerec.explain.lookup import locked_values, row_of
 from cerec.explain.options import Options
 from cerec.recommend.protocol import Doubles
@@ -45,6 +46,8 @@ class Solved:
     answers: Answers
     evidence: Evidence
     described: Described
+    holds: Doubles
+    """Probability of each answer to outlast a tenth of the data; nan where it is not known."""
     relation: Ints
     """(V,) relation row of each value."""
     users: NDArray[np.integer]
@@ -68,6 +71,7 @@ class Solver:
         self.things = Things(
             of_item.indptr, of_item.indices, subject.scale, total.astype(np.float64)
         )
+        self.firmness = Firmness(self.inside, self.things)
         self.relation = np.ascontiguousarray(subject.relation, np.int32)
         self.support = subject.support
         self.holders = of_item.transpose(n_values)
@@ -144,14 +148,20 @@ class Solver:
         evidence = self.weigh(users, scores, effects, answers)
         rules = question.k, question.direction
         described = self._describe(answers)
-        return Solved(answers, evidence, described, self.relation, users, effects, *rules)
+        holds = self._holds(answers, *rules)
+        return Solved(answers, evidence, described, holds, self.relation, users, effects, *rules)
 
     def restated(self, solved: Solved, answers: Answers) -> Solved:
         """The same questions with other answers."""
         scores = self.subject.scores(solved.users)
         evidence = self.weigh(solved.users, scores, solved.effects, answers)
         described = self._describe(answers)
-        return replace(solved, answers=answers, evidence=evidence, described=described)
+        holds = self._holds(answers, solved.k, solved.direction)
+        parts = {"answers": answers, "evidence": evidence, "described": described}
+        return replace(solved, holds=holds, **parts)
+
+    def _holds(self, a: Answers, k: int, direction: str) -> Doubles:
+        return self.firmness.of(a, k) if direction == "out" else np.full(len(a), np.nan)
 
     def _describe(self, a: Answers) -> Described:
         t, holders = self.things, self.holders

@@ -112,7 +112,7 @@ class Tabulator:
                 "score_after": _number(a.score_after),
                 "cutoff": _number(a.cutoff),
                 "margin": _number(a.margin),
-                "holds": pl.Series([None], dtype=pl.Float64).new_from_index(0, len(a)),
+                "holds": _number(solved.holds),
                 "reasons": self._reasons(solved),
                 "text": self.text(solved, phrases(solved, self._labels)),
             }

@@ -55,7 +55,7 @@ class Tables:
 
     def _columnar(self, asked: Options) -> bool:
         plain = asked.by in (None, "attributes") and asked.prefer == "decisive"
-        return plain and self._asker.compiled
+        return plain and asked.robust is None and self._asker.compiled
 
     def _compiled(self, asked: Options) -> Callable[[Rows], pl.DataFrame]:
         solver, question = self._asker.solver, replace(question_of(asked), alternatives=0)

@@ -94,6 +94,10 @@ NO_WAY_IN = " No few items taken up would bring it in."
 HISTORY_LATE = (
     " The time allowed ended before a part of your history was found that keeps it there."
 )
+NOT_ROBUST = (
+    " No set of allowed changes was found that would take it out and hold with a probability of "
+    "{share} %."
+)
 KEPT = "{relation} looks computed from what people did, so it was kept as it is."
 FIT_OFF = (
     "The change moves the score by {moved} by fitted effects; what they say of this item's own "
@@ -217,6 +221,15 @@ _PROOF = {
 }
 
 
+_FIRMLY = (
+    (0.95, "almost certainly"),
+    (0.85, "very likely"),
+    (0.7, "probably"),
+    (0.5, "perhaps"),
+    (0.0, "hardly"),
+)
+
+
 def checked(e: Explanation) -> str:
     """How far the answer was checked, for cards; empty when there is no answer."""
     if not e.found:
@@ -228,4 +241,12 @@ def checked(e: Explanation) -> str:
     if e.by == "history":
         proof = proof.replace("changes", "items")
     proof = proof.format(item=e.name_of(e.counterfactual_item or ""))
-    return f"{first}; {proof}." if proof else f"{first}."
+    told = f"{first}; {proof}." if proof else f"{first}."
+    return told if e.holds is None else f"{told} {firmly(e.holds)}"
+
+
+def firmly(holds: float) -> str:
+    """How firmly an answer holds."""
+    how = next(words for least, words in _FIRMLY if holds >= least)
+    share = min(max(round(100 * holds), 1), 99)
+    return f"It would {how} still hold if a tenth of the data were missing: {share} %."

@@ -35,6 +35,7 @@ class Asking:
         unlock: Iterable[str] = (),
         max_changes: int | None = None,
         alternatives: int = 0,
+        robust: float | None = None,
         budget: float | None = None,
         relations: bool = False,
     ) -> Explanation:
@@ -50,6 +51,7 @@ class Asking:
           look computed from what people did are locked unless `unlock` names them.
         - `max_changes`, `alternatives`, `budget` (seconds), `relations` (the best answer for each
           relation beside the best of all).
+        - `robust`: only an answer that holds with this probability; see `Explanation.holds`.
         """
         return self.explainer.explain(
             user,
@@ -64,6 +66,7 @@ class Asking:
             unlock=unlock,
             max_changes=max_changes,
             alternatives=alternatives,
+            robust=robust,
             budget=budget,
             relations=relations,
         )
@@ -81,6 +84,7 @@ class Asking:
         unlock: Iterable[str] = (),
         max_changes: int | None = None,
         alternatives: int = 0,
+        robust: float | None = None,
         budget: float | None = None,
         relations: bool = False,
     ) -> Iterator[Explanation]:
@@ -96,6 +100,7 @@ class Asking:
             unlock=unlock,
             max_changes=max_changes,
             alternatives=alternatives,
+            robust=robust,
             budget=budget,
             relations=relations,
         )

@@ -37,6 +37,8 @@ class ExplainQuestion(BaseModel):
     """Gain any values, or only such as one real item has together."""
     unlock: list[Id] = []
     """Relations that may change although they look computed from what people did."""
+    robust: float | None = Field(None, gt=0, lt=1, allow_inf_nan=False)
+    """Only an answer that holds with this probability if a tenth of the data is missing."""
     relations: bool = False
     """Whether to add the best answer within each relation alone."""
     model_config = ConfigDict(

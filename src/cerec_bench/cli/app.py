@@ -7,6 +7,7 @@ import typer
 from cerec.threads import load_torch, set_threads
 from cerec_bench.cli.compare import compare
 from cerec_bench.cli.explanations import compare_explanations
+from cerec_bench.cli.firmness import stability, truth
 from cerec_bench.cli.run import run
 
 app = typer.Typer(
@@ -27,3 +28,5 @@ def _root() -> None:
 app.command()(compare)
 app.command("explanations")(compare_explanations)
 app.command()(run)
+app.command()(stability)
+app.command()(truth)
