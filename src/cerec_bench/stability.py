@@ -113,7 +113,7 @@ def gain_of(
     user = at[row]
     gained = np.where(a.gained < 0, 0.0, effects[user, a.gained])
     lost = np.where(a.lost < 0, 0.0, effects[user, a.lost])
-    return np.bincount(row, gained - lost, minlength=len(a))
+    return np.bincount(row, gained - lost, minlength=len(a)).astype(np.float64)
 
 
 def changes(a: Answers, n: int) -> frozenset[tuple[int, int]]:

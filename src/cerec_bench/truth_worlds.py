@@ -102,7 +102,8 @@ def _flips(
 def _strengths(config: WorldConfig, seed: int, facts: Facts) -> Doubles:
     """(U, V) strength of every user's taste for every value of the facts."""
     drawn = draw_world(config.items, config.entities, config.relations, config.triples, seed)
-    tastes = draw_tastes(drawn, config.users, config.circles, config.taste, seed)
+    taste = config.users, config.circles, config.taste, seed, config.strengths or {}
+    tastes = draw_tastes(drawn, *taste)
     place = {pair: v for v, pair in enumerate(zip(facts.relation, facts.attribute, strict=True))}
     value = zip(drawn.value_relation, drawn.value_entity, strict=True)
     row = np.array([place.get(pair, -1) for pair in value])[tastes.value]

@@ -119,7 +119,7 @@ def test_strengths_are_those_the_world_was_drawn_with() -> None:
             key = u, int(facts.relation[v]), int(facts.attribute[v])
             assert np.sign(strengths[u, v]) == sign.get(key, 0)
     drawn = draw_world(config.items, None, config.relations, None, 3)
-    tastes = draw_tastes(drawn, 60, config.circles, config.taste, 3)
+    tastes = draw_tastes(drawn, 60, config.circles, config.taste, 3, {})
     assert (strengths != 0).sum() == len(tastes.user)
 
 

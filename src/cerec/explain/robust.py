@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,6 @@ from cerec.explain.columns.slots import Values
 from cerec.explain.explanation import Certificate
 from cerec.explain.holds import LAW, MISSING, Spread, held
 from cerec.explain.solving import Solved, Solver
-from cerec.recommend.protocol import Doubles
 from cerec.recommend.rank import ranks_after
 
 Rows = NDArray[np.integer]
@@ -138,8 +138,16 @@ def _without(a: Answers) -> Answers:
     """The question without an answer."""
     none, nan = np.zeros(0, np.int32), np.full(1, np.nan)
     status, at, zero = np.ones(1, np.int8), np.zeros(2, np.int64), np.zeros(1, np.int32)
-    found = {"indptr": at, "lost": none, "gained": none, "score_after": nan, "margin": nan}
-    return replace(a, status=status, rank_after=zero, **found)  # type: ignore[arg-type]
+    return replace(
+        a,
+        status=status,
+        rank_after=zero,
+        indptr=at,
+        lost=none,
+        gained=none,
+        score_after=nan,
+        margin=nan,
+    )
 
 
 def _together(rows: list[Answers]) -> Answers:
@@ -149,5 +157,5 @@ def _together(rows: list[Answers]) -> Answers:
     return Answers(**columns, indptr=at)
 
 
-def _columns(a: Answers) -> dict[str, Doubles]:
+def _columns(a: Answers) -> dict[str, Any]:
     return {n: getattr(a, n) for n in a.__slots__ if n not in ("indptr", "lost", "gained")}

@@ -157,8 +157,7 @@ class Solver:
         evidence = self.weigh(solved.users, scores, solved.effects, answers)
         described = self._describe(answers)
         holds = self._holds(answers, solved.k, solved.direction)
-        parts = {"answers": answers, "evidence": evidence, "described": described}
-        return replace(solved, holds=holds, **parts)
+        return replace(solved, answers=answers, evidence=evidence, described=described, holds=holds)
 
     def _holds(self, a: Answers, k: int, direction: str) -> Doubles:
         return self.firmness.of(a, k) if direction == "out" else np.full(len(a), np.nan)
