@@ -16,7 +16,17 @@ ROOMS = [
     *("serve", "cli"),
 ]
 """Rooms of `cerec`, each of which may import those before it and itself."""
-BENCH = ["cells", "statistics", "systems", "report", "explainers", "plans", "kinds", "cli"]
+BENCH = [
+    "cells",
+    "statistics",
+    "systems",
+    "report",
+    "firmness",
+    "explainers",
+    "plans",
+    "kinds",
+    "cli",
+]
 FREE = {"cerec", "cerec.__main__", "cerec.adapters", "cerec_bench"}
 """The doors, which import public names when they are used."""
 AGENT = {"cerec.runs.agents", "cerec.runs.cotrain"}

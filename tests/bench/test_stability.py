@@ -13,10 +13,10 @@ from cerec.data.synthetic.world import draw_world
 from cerec.errors import ConfigError
 from cerec.explain.explainer import Explainer
 from cerec.explain.holds import LAW, Spread, held
-from cerec_bench.calibration import bins, fit, worst
-from cerec_bench.stability import Stability, World, changes, stability
-from cerec_bench.truth_worlds import truth
-from cerec_bench.worlds import data_of
+from cerec_bench.firmness.calibration import bins, fit, worst
+from cerec_bench.firmness.stability import Stability, World, changes, stability
+from cerec_bench.firmness.truth import truth
+from cerec_bench.firmness.worlds import data_of
 
 SOURCE = "world:3:users=60,items=80,interactions=1200"
 
@@ -100,7 +100,7 @@ def test_truth_in_a_small_world() -> None:
 def test_strengths_are_those_the_world_was_drawn_with() -> None:
     """Every planted taste has its sign; the others are zero."""
     from cerec.data.facts import Facts
-    from cerec_bench.truth_worlds import _strengths
+    from cerec_bench.firmness.truth import _strengths
 
     config = WorldConfig(users=60, items=80, interactions=1200)
     data = data_of(SOURCE)

@@ -36,10 +36,10 @@ def stability(
     Examples: cerec bench stability demo --out stability.json
               cerec bench stability world:101:taste=0.5 data/ml-100k --fit
     """
-    from cerec_bench.calibration import bins, worst
-    from cerec_bench.calibration import fit as fitted
-    from cerec_bench.stability import World, stability
-    from cerec_bench.worlds import data_of
+    from cerec_bench.firmness.calibration import bins, worst
+    from cerec_bench.firmness.calibration import fit as fitted
+    from cerec_bench.firmness.stability import World, stability
+    from cerec_bench.firmness.worlds import data_of
 
     results, sets = {}, []
     for source in sources:
@@ -68,8 +68,8 @@ def truth(
     Example: cerec bench truth --seeds 1,2,3,4,5 --out truth.json
     """
     from cerec.data.synthetic.generate import WorldConfig
-    from cerec_bench.truth_worlds import Truth
-    from cerec_bench.truth_worlds import truth as measure
+    from cerec_bench.firmness.truth import Truth
+    from cerec_bench.firmness.truth import truth as measure
 
     worlds = [measure(WorldConfig(), int(seed)) for seed in seeds.split(",")]
     results = {}

@@ -28,7 +28,7 @@ from cerec.recommend.protocol import Doubles
 from cerec.recommend.rank import ranks_after
 from cerec.recommend.subject import Subject
 from cerec.rng import generator
-from cerec_bench.stability import World, answers_of, gain_of
+from cerec_bench.firmness.stability import World, answers_of, gain_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Do answers hold, is what is said of that true, and are the answers themselves true?"""
