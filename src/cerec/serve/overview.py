@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SAMPLE_USERS = 100
 SAMPLE_ITEMS = 10
+AUDITED_USERS = 500
 _MOST = 12
 
 
@@ -72,7 +73,17 @@ def overview(run: Run, k: int = 20) -> dict[str, Any]:
         "falls": _histogram([(e.rank_after or 0) - (e.rank_before or 0) for e in verified]),
         "decisive": _decisive(verified),
         "relations": _relations(verified),
+        "audit": _audit(run, k),
     }
+
+
+def _audit(run: Run, k: int) -> dict[str, Any]:
+    """Main parameters over a sample of users, and in words."""
+    from cerec.audit import disclosure
+
+    found = run.audit(k, sample=AUDITED_USERS)
+    kept = ("users", "pairs", "parameters", "values", "segments")
+    return {"text": disclosure(found), **{key: found.to_dict()[key] for key in kept}}
 
 
 def _pairs(run: Run, k: int) -> list[tuple[str, str]]:

@@ -129,6 +129,8 @@ class Overview(BaseModel):
     falls: list[dict[str, int]]
     decisive: list[dict[str, Any]]
     relations: list[dict[str, Any]]
+    audit: dict[str, Any]
+    """What the order of the lists depends on: `text`, `parameters`, `values`, `segments`."""
 
 
 class FieldError(BaseModel):

@@ -3,7 +3,7 @@ import { bdi, count, el, number, svg } from "./dom.js";
 import { drawn, label } from "./drawing.js";
 
 export function bars(rows, words) {
-  const most = Math.max(1, ...rows.map((r) => r.value));
+  const most = Math.max(1e-9, ...rows.map((r) => r.value));
   return el("ol", { class: "bars", "aria-label": words }, rows.map((r) =>
     el("li", {},
       el("span", { class: "bars-name", title: r.name }, r.group && el("span", { class: "bars-group" }, bdi(r.group)), bdi(r.name)),
