@@ -164,7 +164,7 @@ def test_the_files_of_a_run(folder: Path) -> None:
     facts = json.loads((folder / "run.json").read_text("utf-8"))
     meta = facts["meta"]
     assert meta.pop("seconds") > 0
-    assert meta["begun"].pop("config")
+    assert meta["origin"].pop("config")
     del facts["versions"]
     agree("folder", {**found, "run.json": facts})
 

@@ -96,7 +96,7 @@ def damaged(path: Path) -> RunError:
     """What to say of a file without which a training cannot go on."""
     return RunError(
         f"{path}: damaged or gone, so nothing can be resumed; "
-        "train with --force, without --resume, to begin anew"
+        "train with --force, without --resume, to start over"
     )
 
 

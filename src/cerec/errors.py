@@ -13,7 +13,7 @@ from typing import Any
 
 
 class CerecError(Exception):
-    """A mistake in input, configuration or use, told in one line."""
+    """A mistake in input, configuration or use, said in one line."""
 
 
 class DataError(CerecError):

@@ -266,7 +266,7 @@ def test_an_unfinished_training_is_kept_and_gone_on_with(
     assert "holds an unfinished training" in err
     code, _, err = run(capsys, *argv, "--resume", "--set", "train.epochs=7")
     assert code == 2
-    assert "begun with another train.epochs;" in err  # and nothing else
+    assert "origin with another train.epochs;" in err  # and nothing else
     # settings and seed of the beginning, but for what changes no number
     code, _, err = run(capsys, *argv, "--resume", "--set", "train.checkpoint_seconds=9")
     assert code == 0, err
@@ -327,10 +327,10 @@ def test_what_stopped_before_its_first_checkpoint_is_not_said_to_go_on(
         code, _, err = run(capsys, *argv, "--config", str(world / "quick.toml"))
     assert code == 130
     assert "--resume" not in err
-    assert "--force begins anew" in err
+    assert "--force starts over" in err
     code, *_ = run(capsys, *argv, "--resume")
     assert code == 0
-    assert "nothing to resume there; beginning anew" in caplog.text
+    assert "nothing to resume there; starting over" in caplog.text
 
 
 def test_the_reward_is_shown_while_recommender_and_agent_learn_in_turn(
@@ -425,7 +425,7 @@ def test_who_knows_every_item_is_told_so(tmp_path: Path, capsys) -> None:
 def test_going_on_and_beginning_anew_are_two_things(trained: Path, capsys) -> None:
     code, _, err = run(capsys, "train", "demo", "--out", str(trained), "--resume", "--force")
     assert code == 2
-    assert err.strip() == "cerec: --resume goes on, --force begins anew; give one of the two"
+    assert err.strip() == "cerec: --resume continues, --force starts over; give one of the two"
 
 
 def test_users_for_a_new_item(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -558,20 +558,20 @@ def test_a_folder_given_for_a_file_stays(
 
 
 @pytest.mark.parametrize("text", ["{}", "[1]", "{", '{"config": "[", "seed": 0}', "gone"])
-@pytest.mark.parametrize("name", ["begun.json", "checkpoint/counters.json"])
+@pytest.mark.parametrize("name", ["origin.json", "checkpoint/counters.json"])
 def test_a_damaged_beginning_is_told(
     name: str, text: str, world: Path, tmp_path: Path, capsys
 ) -> None:
     few = TrainConfig(epochs=1, agent_epochs=0, checkpoint_seconds=0)
     config = RunConfig(model={"name": "cotrained"}, train=few)
     data, folder = cerec.load(world / "tables"), tmp_path / "run"
-    begun = {"data": data.fingerprint, "config": to_toml(config), "seed": 0}
-    write_json(folder / "begun.json", begun)
+    origin = {"data": data.fingerprint, "config": to_toml(config), "seed": 0}
+    write_json(folder / "origin.json", origin)
     write_checkpoint(folder / "checkpoint", Checkpoint({}, {}))  # no counters in it
     if text == "gone":
         (folder / "checkpoint" / "counters.json").unlink()
         name = "checkpoint/counters.json"
-    elif text != "{}" or name == "begun.json":
+    elif text != "{}" or name == "origin.json":
         (folder / name).write_text(text)
     code, _, err = run(capsys, "train", str(world / "tables"), "--out", str(folder), "--resume")
     assert code == 2

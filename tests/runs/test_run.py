@@ -29,7 +29,7 @@ from cerec.recommend.negatives import DNS, Uniform, Walk
 from cerec.runs.evaluate import evaluate_run
 from cerec.runs.folder import FILES
 from cerec.runs.lock import held
-from cerec.runs.notes import idle
+from cerec.runs.notes import unused
 from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.settings.base import parse
 from cerec.settings.recommender import RecommenderConfig
@@ -174,7 +174,7 @@ def test_a_sampler_of_ones_own_takes_the_place_of_ordinary_negatives(tmp_path: P
     assert mine.asked >= run.split.train.size
     rows = run.kept.arrays["item"] @ run.kept.arrays["user"].mean(axis=0)
     assert rows.argmin() == len(data.items) - 1  # pushed down in every pair
-    with pytest.raises(RunError, match="begun with another negatives"):
+    with pytest.raises(RunError, match="origin with another negatives"):
         cerec.train(data, plain, out=tmp_path / "run", resume=True)
     assert list_length(DNS(list_length=np.int64(5))) == 5  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="is no sampler"):
@@ -254,32 +254,32 @@ def test_what_has_no_effect() -> None:
     facts, own = Facts.build(data), Uniform()
     paper = parse(RunConfig, PRESETS["paper"])
     for config in (RunConfig(), QUICK, paper):
-        assert not idle(config, data, facts)
-    assert not idle(RunConfig(), data, facts, validated=False)  # which has no epochs
-    assert not idle(QUICK, data, facts, validated=False)  # epochs are set
-    (told,) = idle(paper, data, facts, validated=False)
+        assert not unused(config, data, facts)
+    assert not unused(RunConfig(), data, facts, validated=False)  # which has no epochs
+    assert not unused(QUICK, data, facts, validated=False)  # epochs are set
+    (told,) = unused(paper, data, facts, validated=False)
     assert "all of train.epochs = 1,000 are learned; set it" in told
-    (told,) = idle(RunConfig(), data, facts, own)
+    (told,) = unused(RunConfig(), data, facts, own)
     assert told == "note: linear draws no negatives; negatives= has no effect"
     agent = {"model": {"name": "linear", "agent": True}, "agent": {"draws": 3}}
-    assert not idle(parse(RunConfig, {**agent, "train": {"agent_epochs": 2}}), data, facts)
-    (told,) = idle(parse(RunConfig, {**agent, "train": {"epochs": 2}}), data, facts)
-    assert told.endswith("linear is trained; [train] has no effect but for train.agent_epochs")
+    assert not unused(parse(RunConfig, {**agent, "train": {"agent_epochs": 2}}), data, facts)
+    (told,) = unused(parse(RunConfig, {**agent, "train": {"epochs": 2}}), data, facts)
+    assert told.endswith("linear is trained; [train] has no effect except train.agent_epochs")
     neumf = RunConfig(model={"name": "neumf"})
-    assert not idle(neumf, data, facts, own)
-    (told,) = idle(replace(neumf, signals=SignalConfig(negatives="dns")), data, facts)
+    assert not unused(neumf, data, facts, own)
+    (told,) = unused(replace(neumf, signals=SignalConfig(negatives="dns")), data, facts)
     assert told == "note: neumf is trained; [recommender] and [signals] have no effect"
     original = replace(QUICK, recommender=RecommenderConfig(model="climf-original"))
     silent = replace(original, signals=SignalConfig(counterfactuals="none"))
-    assert not idle(silent, data, facts)
-    (told,) = idle(silent, data, facts, own)
+    assert not unused(silent, data, facts)
+    (told,) = unused(silent, data, facts, own)
     assert told == "note: climf-original draws no negatives; negatives= has no effect"
     random = replace(original, signals=SignalConfig(chooser="random"))
-    assert "[signals] has no effect" in idle(random, data, facts)[0]
-    (told,) = idle(paper, data, facts, own)
+    assert "[signals] has no effect" in unused(random, data, facts)[0]
+    (told,) = unused(paper, data, facts, own)
     assert told.endswith(f"the warm-up alone (train.warmup = {paper.train.warmup})")
     bare = replace(data, triples=Triples(*(np.zeros(0, np.int32) for _ in range(3))))
-    (told,) = idle(paper, bare, Facts.build(bare))
+    (told,) = unused(paper, bare, Facts.build(bare))
     assert "no item of this data has attributes" in told
     assert "uniform negatives" in told
 
@@ -314,7 +314,7 @@ def test_a_setting_that_nothing_looks_at_is_told(
 ) -> None:
     data = make_world(SMALL, seed=1)
     config = parse(RunConfig, {"model": {"name": "cotrained"}, **settings})
-    (told,) = idle(config, data, Facts.build(data))
+    (told,) = unused(config, data, Facts.build(data))
     assert told.startswith("note: ")
     assert words in told
 
@@ -333,10 +333,10 @@ def test_shares_of_data_that_comes_in_parts_are_told() -> None:
     part = np.zeros(len(data.interactions), np.int8)
     given = replace(data, interactions=replace(data.interactions, part=part))
     whole = {"train": 1.0, "valid": 0.0, "test": 0.0}
-    assert not idle(parse(RunConfig, {"split": whole}), data, facts)
-    (told,) = idle(parse(RunConfig, {"split": whole}), given, facts)
+    assert not unused(parse(RunConfig, {"split": whole}), data, facts)
+    (told,) = unused(parse(RunConfig, {"split": whole}), given, facts)
     assert 'split.method = "ratio"' in told
-    assert not idle(parse(RunConfig, {"split": {**whole, "method": "ratio"}}), given, facts)
+    assert not unused(parse(RunConfig, {"split": {**whole, "method": "ratio"}}), given, facts)
 
 
 def test_two_trainings_do_not_share_a_folder(tmp_path: Path) -> None:
@@ -374,7 +374,7 @@ def test_nothing_is_gone_on_with_by_another_sampler_of_the_same_class(tmp_path: 
     data = make_world(SMALL, seed=1)
     cerec.train(data, QUICK, out=tmp_path / "run", negatives=DNS(2))
     for other in (DNS(3), Walk(), Uniform()):
-        with pytest.raises(RunError, match="begun with another negatives"):
+        with pytest.raises(RunError, match="origin with another negatives"):
             cerec.train(data, QUICK, out=tmp_path / "run", negatives=other, resume=True)
     cerec.train(data, QUICK, out=tmp_path / "run", negatives=DNS(2), resume=True)
 
@@ -511,12 +511,12 @@ def test_resume_takes_only_a_run_that_says_how_it_was_begun_for_finished(tmp_pat
     data, folder = make_world(SMALL, seed=1), tmp_path / "run"
     cerec.train(data, QUICK, out=folder)
     facts = json.loads((folder / "run.json").read_text())
-    del facts["meta"]["begun"]
+    del facts["meta"]["origin"]
     (folder / "run.json").write_text(json.dumps(facts))
     with pytest.raises(RunError, match="not trained there, so nothing can be resumed"):
         cerec.train(data, QUICK, out=folder, resume=True)
     for wrong in ({}, 3, {"config": "[", "seed": 0}):
-        facts["meta"]["begun"] = wrong
+        facts["meta"]["origin"] = wrong
         (folder / "run.json").write_text(json.dumps(facts))
         with pytest.raises(RunError, match=r"run\.json: damaged"):
             cerec.train(data, QUICK, out=folder, resume=True)
@@ -553,7 +553,7 @@ def test_what_was_never_trained_cannot_be_resumed(small_run: cerec.Run, tmp_path
 def test_save_over_a_run_keeps_what_else_lies_there(tmp_path: Path) -> None:
     data, folder = make_world(SMALL, seed=1), tmp_path / "run"
     run = cerec.train(data, QUICK, out=folder)
-    assert {p.name for p in folder.iterdir()} == {*FILES, "begun.json"}
+    assert {p.name for p in folder.iterdir()} == {*FILES, "origin.json"}
     (folder / "notes.txt").write_text("mine")
     (folder / "checkpoint").mkdir()
     (folder / "checkpoint" / "counters.json").write_text("{}")

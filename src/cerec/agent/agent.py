@@ -203,7 +203,7 @@ class WalkAgent:
         rng: np.random.Generator,
     ) -> dict[str, float]:
         if self._encoder is None or self._adam is None:
-            raise RunError("the agent has not begun")
+            raise RunError("the agent has not started")
         config = self.config
         user, item = self._starts(user, item, context, rng)
         lists, _ = self._keep_off(context)

@@ -106,7 +106,7 @@ class Trainer:
         if found.counters.get("stamp", self._stamp) != self._stamp:
             raise RunError(
                 f"{self._folder}: is of a training with other data, settings or seed; "
-                "train with --force, without --resume, to begin anew"
+                "train with --force, without --resume, to start over"
             )
         try:
             self.progress, model = Progress.from_counters(found.counters), found.arrays["model"]

@@ -126,13 +126,13 @@ def train(
     from cerec.runs.train import train as fit
 
     if resume and force:
-        raise ConfigError("--resume goes on, --force begins anew; give one of the two")
-    begun = begun_with(out_folder) if resume else None
-    below = begun[0] if begun else None
+        raise ConfigError("--resume continues, --force starts over; give one of the two")
+    origin = origin_of(out_folder) if resume else None
+    below = origin[0] if origin else None
     asked = [f"model.{name}=true" for name, on in (("holdout", holdout), ("agent", agent)) if on]
     settings = read_config(config, (sets or []) + asked, model=model, start=start, below=below)
-    if begun and seed is None:
-        seed = begun[1]
+    if origin and seed is None:
+        seed = origin[1]
     dataset = load(data, format=format, **reading(option, columns, delimiter))
     for note in dataset.notes:
         remark(note)
@@ -226,7 +226,7 @@ def tell(run: Run, folder: Path, done: str) -> None:
         state = "the best so far" if best > 0 else last
         again = "Go on with the same command and --resume"
         if not find_checkpoint(folder / "checkpoint"):
-            again = "It cannot be gone on with; --force begins anew"
+            again = "It cannot be continued; --force starts over"
         remark(f"stopped; {state} is saved. {again}")
     elif best == run.config.train.epochs and len(looks) > 1 and looks[-1] > looks[-2]:
         more = f"--set train.epochs={2 * best} --force"
@@ -264,14 +264,14 @@ def counted(run: Run) -> str:
     return f"{words}, {age}{' (the data have no times)' if table.time is None else ''}"
 
 
-def begun_with(folder: Path) -> tuple[RunConfig, int] | None:
+def origin_of(folder: Path) -> tuple[RunConfig, int] | None:
     """Settings and seed of the training that a folder holds the beginning of."""
-    from cerec.runs.start import read_begun
+    from cerec.runs.start import read_origin
 
-    if not (folder / "begun.json").exists():
+    if not (folder / "origin.json").exists():
         return None
-    begun = read_begun(folder)
-    return parse(RunConfig, begun["config"]), begun["seed"]
+    origin = read_origin(folder)
+    return parse(RunConfig, origin["config"]), origin["seed"]
 
 
 def figures(row: dict[str, Any], names: Sequence[str] = ()) -> str:

@@ -36,8 +36,8 @@ def apply(data: Dataset, config: FilterConfig | None = None) -> tuple[Dataset, t
             removed += gone
         if len(removed) == before:
             break
-    told = _add_up(removed)
-    return replace(data, notes=(*data.notes, *map(str, told))), told
+    noted = _add_up(removed)
+    return replace(data, notes=(*data.notes, *map(str, noted))), noted
 
 
 Step = Callable[[Dataset], tuple[Dataset, list[Removed]]]

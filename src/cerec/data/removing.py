@@ -81,9 +81,9 @@ def merge_inverses(data: Dataset) -> tuple[Dataset, list[Removed]]:
     keep = np.ones(len(data.relations), bool)
     keep[[pair.gone for pair in pairs]] = False
     examples = [f"{data.relations[p.gone]} into {data.relations[p.kept]}" for p in pairs]
-    told = Removed("inverse relations", "relations", len(pairs), tuple(examples[:EXAMPLES]))
+    found = Removed("inverse relations", "relations", len(pairs), tuple(examples[:EXAMPLES]))
     repeated = len(data.triples) - len(merged.triples)
-    return restrict(merged, relations=keep), [told, *_counted("inverse relations", repeated)]
+    return restrict(merged, relations=keep), [found, *_counted("inverse relations", repeated)]
 
 
 def leave_out(data: Dataset, patterns: Iterable[str]) -> tuple[Dataset, list[Removed]]:
@@ -181,15 +181,17 @@ def _bare(data: Dataset) -> tuple[Mask, Mask]:
 
 
 def _differences(before: Dataset, after: Dataset, step: str) -> list[Removed]:
-    told = []
+    found = []
     for kind in ("users", "items", "entities", "relations"):
         old: IdTable = getattr(before, kind)
         new: IdTable = getattr(after, kind)
         if len(old) != len(new):
             gone = [name for i, name in zip(old.ids, old.names, strict=True) if i not in new]
-            told.append(Removed(step, kind, len(gone), tuple(gone[:EXAMPLES])))
-    told += _counted(step, len(before.triples) - len(after.triples))
-    return told + _counted(step, len(before.interactions) - len(after.interactions), "interactions")
+            found.append(Removed(step, kind, len(gone), tuple(gone[:EXAMPLES])))
+    found += _counted(step, len(before.triples) - len(after.triples))
+    return found + _counted(
+        step, len(before.interactions) - len(after.interactions), "interactions"
+    )
 
 
 def _counted(step: str, count: int, kind: str = "triples") -> list[Removed]:

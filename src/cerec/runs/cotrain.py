@@ -24,7 +24,7 @@ from cerec.runs.board import Board, drop_events
 from cerec.runs.evaluate import final_figures, validation_figures
 from cerec.runs.job import Job
 from cerec.runs.kept import kept_of
-from cerec.runs.notes import idle, in_force
+from cerec.runs.notes import in_force, unused
 from cerec.runs.run import Run
 from cerec.runs.start import NUMBERLESS, fingerprint
 from cerec.settings.models import find
@@ -44,7 +44,7 @@ def cotrain(data: Dataset, parts: Split, job: Job, folder: Path | None, *, resum
 
     config, seed = job.config, job.seed
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
-    for words in idle(config, data, facts, job.negatives, validated=parts.valid.size > 0):
+    for words in unused(config, data, facts, job.negatives, validated=parts.valid.size > 0):
         log.warning(words)
     model = _model(config, Material(parts.train, facts, ckg, seed))
     agent = WalkAgent(config.agent, config.encoder, ckg, facts, seed=seed)
@@ -62,10 +62,10 @@ def cotrain(data: Dataset, parts: Split, job: Job, folder: Path | None, *, resum
         watchers=_watchers(job),
         folder=folder / "checkpoint" if folder else None,
         negatives=job.negatives,
-        stamp=fingerprint({**job.begun, "config": to_toml(_numbers(config))}),
+        stamp=fingerprint({**job.origin, "config": to_toml(_numbers(config))}),
     )
     if resume and not trainer.resume():
-        log.warning(f"{folder}: nothing to resume there; beginning anew")
+        log.warning(f"{folder}: nothing to resume there; starting over")
     board = _board(folder, trainer) if folder and config.train.tensorboard else None
     earlier = sum(float(row["seconds"]) for row in trainer.progress.history)
     with _telling_divergence(config), closing(board) if board else nullcontext():
@@ -78,7 +78,7 @@ def cotrain(data: Dataset, parts: Split, job: Job, folder: Path | None, *, resum
         config=config,
         seed=seed,
         vectors=agent.vectors() if agent.learned else None,
-        # what was stopped may be gone on with: test is looked at when it has ended
+        # a stopped training may continue: test is looked at when it has ended
         metrics=final_figures(scorer, parts, test=finished),
         history=trainer.progress.history,
         meta={
@@ -86,13 +86,13 @@ def cotrain(data: Dataset, parts: Split, job: Job, folder: Path | None, *, resum
             "best_epoch": trainer.progress.stopper.best_epoch,
             "seconds": round(earlier + time.perf_counter() - job.started, 2),
             "removed": job.removed,
-            "begun": job.begun,
+            "origin": job.origin,
         },
     )
 
 
 def _numbers(config: RunConfig) -> RunConfig:
-    """The settings without those that change no number (`begun.NUMBERLESS`)."""
+    """The settings without those that change no number (`start.NUMBERLESS`)."""
     plain = TrainConfig()
     names = (name.removeprefix("train.") for name in NUMBERLESS)
     return replace(config, train=replace(config.train, **{n: getattr(plain, n) for n in names}))

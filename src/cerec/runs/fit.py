@@ -24,7 +24,7 @@ from cerec.runs.agents import learn_agent
 from cerec.runs.evaluate import final_figures
 from cerec.runs.job import Job
 from cerec.runs.kept import Kept
-from cerec.runs.notes import idle
+from cerec.runs.notes import unused
 from cerec.runs.run import Run
 from cerec.settings.linear import LinearConfig
 
@@ -38,7 +38,7 @@ def fit(data: Dataset, parts: Split, job: Job) -> Run:
     settings = job.config.linear or LinearConfig()
     progress = _Progress(job)
     facts = Facts.build(data)
-    for words in idle(job.config, data, facts, job.negatives):
+    for words in unused(job.config, data, facts, job.negatives):
         log.warning(words)
     marks = Marks.of(data)
 
@@ -82,7 +82,7 @@ def fit(data: Dataset, parts: Split, job: Job) -> Run:
                 "values": {"used": len(material.vocabulary), "left_out": material.left_out},
             },
             "removed": job.removed,
-            "begun": job.begun,
+            "origin": job.origin,
         },
     )
 

@@ -81,9 +81,9 @@ def read_facts(folder: Path) -> dict[str, Any]:
         )
     if not (folder / "run.json").exists():
         hint = "is not a run folder; make one with: cerec train DATA --out RUN"
-        if (folder / "checkpoint").is_dir() or (folder / "begun.json").exists():
+        if (folder / "checkpoint").is_dir() or (folder / "origin.json").exists():
             hint = (
-                f"is an unfinished training; go on with: cerec train DATA --out {folder} --resume"
+                f"is an unfinished training; resume with: cerec train DATA --out {folder} --resume"
             )
         raise RunError(f"{folder} {hint}")
     facts = read_json(folder / "run.json")
@@ -113,16 +113,16 @@ def refuse_other_data(folder: Path, facts: Mapping[str, Any], data: Dataset) -> 
         )
 
 
-def kept_beside(folder: Path, begun: object) -> list[str]:
+def kept_beside(folder: Path, origin: object) -> list[str]:
     """What stays in a folder when a run is saved there: all that is not of another run.
 
-    A checkpoint stays if its training was `begun` as the one that made the run.
+    A checkpoint stays if its training has the same `origin` as the run.
     """
     if not folder.is_dir():
         return []
-    path = folder / "begun.json"
-    same = path.exists() and read_json(path) == begun
-    gone = {*FILES, *(() if same else ("begun.json", "checkpoint"))}
+    path = folder / "origin.json"
+    same = path.exists() and read_json(path) == origin
+    gone = {*FILES, *(() if same else ("origin.json", "checkpoint"))}
     return sorted(other.name for other in folder.iterdir() if other.name not in gone)
 
 

@@ -18,7 +18,7 @@ class Job:
 
     config: RunConfig
     seed: int
-    begun: dict[str, Any]
+    origin: dict[str, Any]
     """Data, settings and seed as they are written into the folder at the start."""
     started: float
     on_row: Callable[[Row], None] | None = None

@@ -1,4 +1,4 @@
-"""Settings that will do nothing in a training, each told in a line before it starts."""
+"""Settings that have no effect in a training, each named in a line before it starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cerec.settings.train import SignalConfig
 DEFAULT = RunConfig()
 
 
-def idle(
+def unused(
     config: RunConfig,
     data: Dataset,
     facts: Facts,
@@ -77,7 +77,7 @@ def _of_linear(config: RunConfig, negatives: NegativeSampler | None) -> list[str
     said = [f"[{name}]" for name in names if getattr(config, name) != getattr(usual, name)]
     if said:
         have = "has" if len(said) == 1 else "have"
-        end = " but for train.agent_epochs" if agent and said[-1] == "[train]" else ""
+        end = " except train.agent_epochs" if agent and said[-1] == "[train]" else ""
         out.append(f"linear is trained; {' and '.join(said)} {have} no effect{end}")
     return out
 

@@ -47,7 +47,7 @@ def fit_model(data: Dataset, parts: Split, job: Job, model: Trainable) -> Run:
             "model": type(model).__name__,
             "seconds": round(time.perf_counter() - job.started, 2),
             "removed": job.removed,
-            "begun": job.begun,
+            "origin": job.origin,
         },
     )
 

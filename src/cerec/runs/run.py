@@ -225,7 +225,7 @@ class Run(Asking, Audits, Elsewhere):
         path = Path(folder)
         refuse_target(path)
         with held(path) if path.is_dir() else nullcontext():
-            kept = kept_beside(path, self.meta.get("begun"))
+            kept = kept_beside(path, self.meta.get("origin"))
             if "checkpoint" not in kept and find_checkpoint(path / "checkpoint"):
                 raise RunError(f"{path}: holds an unfinished training; save to another folder")
             with replacing(path, folder=True) as new:

@@ -1,4 +1,4 @@
-"""The folder of a training: begun, gone on with, or refused because something else is there."""
+"""The folder of a training: started, continued, or refused because it holds something else."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ NUMBERLESS = ("train.checkpoint_seconds", "train.tensorboard")
 """Settings that change no number: a training may go on with others."""
 
 
-def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -> bool:
+def prepare(folder: Path, origin: dict[str, Any], *, resume: bool, force: bool) -> bool:
     """Begin in the folder, refusing to mix two trainings in one; True when it is finished."""
-    if resume and (folder / "begun.json").exists():
-        _refuse_other(folder, read_begun(folder), begun)
+    if resume and (folder / "origin.json").exists():
+        _refuse_other(folder, read_origin(folder), origin)
         if not (folder / "run.json").exists():
             return False
         meta = read_facts(folder)["meta"]
-        if "begun" not in meta and not find_checkpoint(folder / "checkpoint"):
+        if "origin" not in meta and not find_checkpoint(folder / "checkpoint"):
             raise _foreign(folder)
-        ended = bool(meta.get("finished")) and "begun" in meta
-        done = ended and not _others(_checked(meta["begun"], folder / "run.json"), begun)
+        ended = bool(meta.get("finished")) and "origin" in meta
+        done = ended and not _others(_checked(meta["origin"], folder / "run.json"), origin)
         if done:
             drop_checkpoint(folder / "checkpoint")  # of a kill just before the end
         return done
@@ -41,12 +41,12 @@ def prepare(folder: Path, begun: dict[str, Any], *, resume: bool, force: bool) -
         raise RunError(f"{folder}: holds a run; choose another --out, --resume or --force")
     if not force and find_checkpoint(folder / "checkpoint"):
         raise RunError(
-            f"{folder}: holds an unfinished training; --resume goes on, --force begins anew"
+            f"{folder}: holds an unfinished training; --resume continues, --force starts over"
         )
     drop_checkpoint(folder / "checkpoint")
-    if (folder / "begun.json").exists():
+    if (folder / "origin.json").exists():
         drop_events(folder / "tensorboard")
-    write_json(folder / "begun.json", begun)
+    write_json(folder / "origin.json", origin)
     return False
 
 
@@ -59,7 +59,7 @@ def _foreign(folder: Path) -> RunError:
 
 def _refuse_files(folder: Path) -> None:
     """Refuse a folder that is not of a training where one would harm what is there, or data."""
-    if any((folder / name).exists() for name in ("run.json", "begun.json")):
+    if any((folder / name).exists() for name in ("run.json", "origin.json")):
         return
     for name in (*FILES, "checkpoint", "tensorboard"):
         if (folder / name).exists():
@@ -71,35 +71,35 @@ def _refuse_files(folder: Path) -> None:
         raise RunError(f"{folder}: holds data; choose another folder for --out")
 
 
-def fingerprint(begun: dict[str, Any]) -> str:
+def fingerprint(origin: dict[str, Any]) -> str:
     """A word that differs where data, settings, seed or sampler do."""
-    return hashlib.sha256(json.dumps(begun, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(origin, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def read_begun(folder: Path) -> dict[str, Any]:
-    """What the training in a folder was begun with, its settings as a table."""
-    path = folder / "begun.json"
+def read_origin(folder: Path) -> dict[str, Any]:
+    """What the training in a folder started from, its settings as a table."""
+    path = folder / "origin.json"
     try:
-        begun = read_json(path)
+        origin = read_json(path)
     except RunError:
         raise damaged(path) from None
-    return _checked(begun, path)
+    return _checked(origin, path)
 
 
 def _refuse_other(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
-    """Refuse to resume what was begun otherwise, naming what differs."""
+    """Refuse to resume what started from something else, naming what differs."""
     if found := _others(there, here):
         raise RunError(
-            f"{folder}: was begun with another {', '.join(found)}; "
+            f"{folder}: was started with another {', '.join(found)}; "
             "resume with the same, or train into another folder"
         )
 
 
-def _checked(begun: Any, path: Path) -> dict[str, Any]:
+def _checked(origin: Any, path: Path) -> dict[str, Any]:
     """A beginning read from a file, its settings as a table; refused where it is not sound."""
     try:
-        config = tomllib.loads(begun["config"])
-        return {**begun, "config": config, "seed": int(begun["seed"])}
+        config = tomllib.loads(origin["config"])
+        return {**origin, "config": config, "seed": int(origin["seed"])}
     except (KeyError, TypeError, ValueError, AttributeError):
         raise damaged(path) from None
 

@@ -64,21 +64,21 @@ def train(
     config = config.resolved()
     _refuse_strange(config, out, on_row)
     if resume and force:
-        raise ConfigError("resume=True goes on, force=True begins anew; give one of the two")
+        raise ConfigError("resume=True continues, force=True starts over; give one of the two")
     if resume and out is None:
-        raise ConfigError("resume=True goes on from a checkpoint; name its folder, out=")
+        raise ConfigError("resume=True continues from a checkpoint; name its folder, out=")
     started = time.perf_counter()
-    begun: dict[str, Any] = {"data": data.fingerprint, "config": to_toml(config), "seed": seed}
+    origin: dict[str, Any] = {"data": data.fingerprint, "config": to_toml(config), "seed": seed}
     if negatives is not None:
         list_length(negatives)  # refuses what is no sampler
-        begun["negatives"] = described(negatives)
+        origin["negatives"] = described(negatives)
     if model is not None:
         refuse_no_model(model)
         if resume:
             raise ConfigError("a model of your own cannot be resumed; train it again")
-        begun["model"] = type(model).__name__
+        origin["model"] = type(model).__name__
     with training_threads(learning=config.linear is None or config.linear.agent):
-        job = Job(config, seed, begun, started, on_row, negatives, model)
+        job = Job(config, seed, origin, started, on_row, negatives, model)
         return _train(data, job, out, resume=resume, force=force)
 
 
@@ -93,7 +93,7 @@ def _train(data: Dataset, job: Job, out: str | Path | None, *, resume: bool, for
         return _learned(data, parts, job, None, resume=False)
     folder = Path(out)
     with held(folder):
-        if prepare(folder, job.begun, resume=resume, force=force):
+        if prepare(folder, job.origin, resume=resume, force=force):
             return open_run(folder)
         run = _learned(data, parts, job, folder, resume=resume)
         (folder / "run.json").unlink(missing_ok=True)  # an old run stays whole until here

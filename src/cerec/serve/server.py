@@ -47,7 +47,7 @@ class Address:
 
 
 def listen(address: Address) -> socket.socket:
-    """A bound socket; an address in use or not ours is told in one line."""
+    """A bound socket; an address in use or not ours is said in one line."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

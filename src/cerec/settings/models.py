@@ -49,7 +49,7 @@ def _offered() -> Iterable[EntryPoint]:
 
 
 def find(name: str) -> Model:
-    """The model of that name; an unknown name is told with near matches."""
+    """The model of that name; an unknown name is refused with near matches."""
     found = [point for point in _offered() if point.name == name]
     if not found:
         known = installed()

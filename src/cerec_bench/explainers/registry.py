@@ -126,7 +126,7 @@ METHODS: Mapping[str, Entry] = {
 
 
 def method(name: str) -> Entry:
-    """The explainer of that name; an unknown name is told with near matches."""
+    """The explainer of that name; an unknown name is refused with near matches."""
     if name not in METHODS:
         near = near_matches(name, METHODS, most=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(METHODS)}"

@@ -255,7 +255,7 @@ CONTENDERS: Mapping[str, Contender] = {
 
 
 def contender(name: str) -> Contender:
-    """The contender of that name; an unknown name is told with near matches."""
+    """The contender of that name; an unknown name is refused with near matches."""
     if name not in CONTENDERS:
         near = near_matches(name, CONTENDERS, most=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(CONTENDERS)}"

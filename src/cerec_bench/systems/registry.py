@@ -98,7 +98,7 @@ SYSTEMS: Mapping[str, System] = {
 
 
 def system(name: str) -> System:
-    """The system of that name; an unknown name is told with near matches."""
+    """The system of that name; an unknown name is refused with near matches."""
     if name not in SYSTEMS:
         near = near_matches(name, SYSTEMS, most=1)
         hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(SYSTEMS)}"

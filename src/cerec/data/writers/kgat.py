@@ -48,12 +48,12 @@ def _write_list(path: Path, ids: Sequence[str], names: Sequence[str], special: b
 def _write_parts(data: Dataset, folder: Path) -> None:
     """One interactions file, or three when the data came in parts."""
     i = data.interactions
-    idle = np.flatnonzero(np.bincount(i.user, minlength=len(data.users)) == 0)
+    empty = np.flatnonzero(np.bincount(i.user, minlength=len(data.users)) == 0)
     for name, code in PARTS.items():
         if i.part is None and name != "train":
             continue
         rows = np.arange(len(i)) if i.part is None else np.flatnonzero(i.part == code)
-        own = idle if name == "train" else idle[:0]
+        own = empty if name == "train" else empty[:0]
         _write_ragged(folder / f"{name}.txt", i.user[rows], i.item[rows], own)
         for column, values in (("rating", i.rating), ("time", i.time)):
             if values is not None:
@@ -61,9 +61,9 @@ def _write_parts(data: Dataset, folder: Path) -> None:
 
 
 def _write_ragged(
-    path: Path, user: NDArray[np.int32], values: NDArray[np.generic], idle: NDArray[np.int64]
+    path: Path, user: NDArray[np.int32], values: NDArray[np.generic], empty: NDArray[np.int64]
 ) -> None:
-    """A line a user, `user value value ...`; users of `idle` alone on theirs."""
+    """A line a user, `user value value ...`; users of `empty` alone on theirs."""
     texts = [str(v) for v in values.tolist()]
     if values.dtype == np.float32:
         texts = [str(v) for v in values]
@@ -74,5 +74,5 @@ def _write_ragged(
         " ".join([str(u), *texts[a:b]])
         for u, a, b in zip(starts, edges[:-1], edges[1:], strict=True)
     ]
-    lines += [str(u) for u in idle.tolist()]
+    lines += [str(u) for u in empty.tolist()]
     path.write_text("".join(f"{line}\n" for line in lines))
