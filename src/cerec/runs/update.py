@@ -123,7 +123,7 @@ def _next(run: Run, data: Dataset, new: Dataset | None) -> Run:
         "items": len(data.items) - len(run.data.items),
         "interactions": known.size - run.known.size,
     }
-    meta = {name: x for name, x in run.meta.items() if name != "begun"}
+    meta = {name: x for name, x in run.meta.items() if name != "origin"}
     meta |= {"version": version, "updates": [*run.meta.get("updates", []), changed]}
     return Run(
         data,
