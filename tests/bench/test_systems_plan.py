@@ -192,6 +192,20 @@ def test_validation_may_ask_some_users(
     assert systems._validate(fitted.lists) == pytest.approx(values[systems._judges].mean())
 
 
+def test_test_may_ask_some_users(world: tuple[Dataset, Split], tmp_path: Path) -> None:
+    def values(n: int) -> np.ndarray:
+        asked = plan(models=("itemknn",), trials=1, test_users=n)
+        (fit,) = Systems(*world, asked, Cells(tmp_path)).run()
+        column = fit.cell.arrays["recall@10"]
+        assert fit.cell.found["test"]["recall@10"] == pytest.approx(column.mean())
+        return column
+
+    every, some = values(0), values(7)
+    assert (len(every), len(some)) == (40, 7)
+    assert set(some) <= set(every)
+    assert np.array_equal(values(99), every)
+
+
 def test_a_refusal_is_kept_and_told(
     world: tuple[Dataset, Split], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ def measure(job: Job) -> Table:
         seeds=job.option("seeds", 5),
         trials=job.option("budget", 10),
         valid_users=job.option("valid_users", 5000),
+        test_users=job.option("test_users", 0),
         ks=tuple(job.option("ks", [20, 40, 60, 80])),
         fit=FitConfig(
             epochs=job.option("epochs", 300),

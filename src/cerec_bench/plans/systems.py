@@ -47,6 +47,8 @@ class Plan:
     """Settings tried per contender; the defaults are the first."""
     valid_users: int = 5000
     """Users validation is measured on, at the most: the same for all."""
+    test_users: int = 0
+    """Users that test is measured on, at the most; 0: all."""
     ks: tuple[int, ...] = (20, 40, 60, 80)
     fit: FitConfig = field(default_factory=FitConfig)
     search: Path = SPACES
@@ -98,11 +100,12 @@ class Systems:
         # settings (an empty file) has nothing to tune.
         self._spaces = {n: read_space(plan.search, n) for n in plan.models if plan.trials > 1}
         self._facts, self._graph = Facts.build(data), Ckg.build(data, parts.train)
-        judges = np.flatnonzero(parts.valid.counts)
-        if len(judges) > plan.valid_users:
-            rng = generator(0, "compare/judges")
-            judges = np.sort(rng.choice(judges, plan.valid_users, replace=False))
+        judges = _some(np.flatnonzero(parts.valid.counts), plan.valid_users, "compare/judges")
         self._judges, self._wanted = judges, take(parts.valid, judges)
+        self._tested: NDArray[np.int64] | None = None
+        if plan.test_users:
+            there = np.flatnonzero(parts.test.counts)
+            self._tested = _some(there, plan.test_users, "compare/test users")
         three = (parts.train, parts.valid, parts.test)
         self._world = [
             data.fingerprint,
@@ -145,6 +148,7 @@ class Systems:
             "fit": asdict(self.plan.fit),
             "ks": self.plan.ks if kind == "seed" else (),
             "judges": len(self._judges),
+            **({"test_users": self.plan.test_users} if self.plan.test_users else {}),
             "defaults": [asdict(config()) for config in entry.configs],
             "fixed": dict(entry.fixed),
         }
@@ -181,9 +185,11 @@ class Systems:
 
     def _test(self, lists: Lists) -> tuple[dict[str, float], PerUser]:
         """All metrics on test: their means, and those of every user."""
-        known, most = self._parts.known_before("test"), max(self.plan.ks)
-        rows = _padded(lists(known, most), most)
-        values = per_user(rows, self._parts.test, self.plan.ks, METRICS)
+        known, most, wanted = self._parts.known_before("test"), max(self.plan.ks), self._parts.test
+        rows = _padded(lists(known, most, self._tested), most)
+        if self._tested is not None:
+            wanted = take(wanted, self._tested)
+        values = per_user(rows, wanted, self.plan.ks, METRICS)
         n_items = len(self._facts.of_item)
         extra = [beyond_accuracy(rows, self._parts.train, n_items, k) for k in self.plan.ks]
         return mean(values) | {name: v for part in extra for name, v in part.items()}, values
@@ -203,10 +209,18 @@ class Systems:
             "seeds": plan.seeds,
             "trials": plan.trials,
             "valid_users": plan.valid_users,
+            "test_users": plan.test_users,
             "ks": list(plan.ks),
             "fit": asdict(plan.fit),
             "reference": base,
         }
+
+
+def _some(users: NDArray[np.int64], most: int, purpose: str) -> NDArray[np.int64]:
+    """The users, or so many of them drawn at random: the same for all systems."""
+    if len(users) <= most:
+        return users
+    return np.sort(generator(0, purpose).choice(users, most, replace=False))
 
 
 def _padded(rows: NDArray[Any], width: int) -> NDArray[Any]:
