@@ -102,10 +102,8 @@ class Systems:
         self._facts, self._graph = Facts.build(data), Ckg.build(data, parts.train)
         judges = _some(np.flatnonzero(parts.valid.counts), plan.valid_users, "compare/judges")
         self._judges, self._wanted = judges, take(parts.valid, judges)
-        self._tested: NDArray[np.int64] | None = None
-        if plan.test_users:
-            there = np.flatnonzero(parts.test.counts)
-            self._tested = _some(there, plan.test_users, "compare/test users")
+        there, most = np.flatnonzero(parts.test.counts), plan.test_users
+        self._tested = _some(there, most, "compare/test") if most else np.arange(len(parts.test))
         three = (parts.train, parts.valid, parts.test)
         self._world = [
             data.fingerprint,
@@ -186,9 +184,7 @@ class Systems:
     def _test(self, lists: Lists) -> tuple[dict[str, float], PerUser]:
         """All metrics on test: their means, and those of every user."""
         known, most, wanted = self._parts.known_before("test"), max(self.plan.ks), self._parts.test
-        rows = _padded(lists(known, most, self._tested), most)
-        if self._tested is not None:
-            wanted = take(wanted, self._tested)
+        rows, wanted = _padded(lists(known, most, self._tested), most), take(wanted, self._tested)
         values = per_user(rows, wanted, self.plan.ks, METRICS)
         n_items = len(self._facts.of_item)
         extra = [beyond_accuracy(rows, self._parts.train, n_items, k) for k in self.plan.ks]
@@ -218,9 +214,7 @@ class Systems:
 
 def _some(users: NDArray[np.int64], most: int, purpose: str) -> NDArray[np.int64]:
     """The users, or so many of them drawn at random: the same for all systems."""
-    if len(users) <= most:
-        return users
-    return np.sort(generator(0, purpose).choice(users, most, replace=False))
+    return np.sort(generator(0, purpose).choice(users, min(most, len(users)), replace=False))
 
 
 def _padded(rows: NDArray[Any], width: int) -> NDArray[Any]:
