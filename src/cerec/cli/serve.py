@@ -7,7 +7,7 @@ import logging
 import os
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -34,6 +34,9 @@ def serve(
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Threads that answer; all cores.")] = None,
     waiting: Annotated[int, typer.Option(help="Requests that may wait before 429.")] = 128,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Take up new versions of the run, as of cerec update.")
+    ] = False,
     log_requests: Annotated[
         bool, typer.Option("--log/--no-log", help="Write the access log to stderr.")
     ] = True,
@@ -49,13 +52,16 @@ def serve(
     from cerec.serve.server import Address, listen
     from cerec.serve.server import serve as run_server
     from cerec.serve.service import Service
+    from cerec.serve.watch import Watched
 
     address = Address(host=host, port=port, token=_token(token_file), origins=tuple(cors or ()))
     limits = Limits(waiting=waiting, **({} if workers is None else {"workers": workers}))
     listener = listen(address)
     tell_first_use(explaining=True)
     with err.status(f"opening {run}"):
-        service = Service(open_run(run))
+        service: Service | Watched = Watched(run) if watch else Service(open_run(run))
+    if isinstance(service, Watched):
+        service.start()
     _log_to_stderr(log_requests)
 
     def started(url: str) -> None:
@@ -63,7 +69,7 @@ def serve(
         if open_page:
             webbrowser.open(url)
 
-    run_server(service, listener, address, limits=limits, started=started)
+    run_server(cast(Service, service), listener, address, limits=limits, started=started)
 
 
 def mcp(

@@ -47,10 +47,15 @@ def build_router(service: Service, limits: Limits, gate: Gate) -> APIRouter:
     return router
 
 
-async def _answer(gate: Gate, kind: Any, question: Callable[[], Any]) -> Response:
-    # checked and encoded on the worker's thread
-    body = await gate.run(lambda: _encoded(kind, question()))
-    return Response(body, media_type="application/json")
+async def _answer(gate: Gate, service: Service, kind: Any, question: Callable[[], Any]) -> Response:
+    # checked and encoded on the worker's thread, which knows whom it asked
+    body, version = await gate.run(lambda: (_encoded(kind, question()), service.version))
+    return Response(body, headers=_version(version), media_type="application/json")
+
+
+def _version(version: int) -> dict[str, str]:
+    """Which version of the run an answer is from."""
+    return {"Cerec-Run-Version": str(version)}
 
 
 @cache
@@ -75,11 +80,11 @@ def _add_finding(router: APIRouter, service: Service, limits: Limits, gate: Gate
 
     @router.get("/users", response_model=schemas.Users, summary="Find users by id or name")
     async def users(q: Text = "", limit: limit_type = 20, offset: Offset = 0) -> Response:
-        return await _answer(gate, schemas.Users, lambda: service.users(q, limit, offset))
+        return await _answer(gate, service, schemas.Users, lambda: service.users(q, limit, offset))
 
     @router.get("/items", response_model=schemas.Items, summary="Find items by id or name")
     async def items(q: Text = "", limit: limit_type = 20, offset: Offset = 0) -> Response:
-        return await _answer(gate, schemas.Items, lambda: service.items(q, limit, offset))
+        return await _answer(gate, service, schemas.Items, lambda: service.items(q, limit, offset))
 
     @router.get("/values", response_model=schemas.Values, summary="Attributes of a relation")
     async def values(
@@ -89,12 +94,14 @@ def _add_finding(router: APIRouter, service: Service, limits: Limits, gate: Gate
         offset: Offset = 0,
     ) -> Response:
         return await _answer(
-            gate, schemas.Values, lambda: service.values(relation, q, limit, offset)
+            gate, service, schemas.Values, lambda: service.values(relation, q, limit, offset)
         )
 
     @router.get("/history", response_model=schemas.History, summary="What a user took")
     async def history(user: UserId, limit: limit_type = 50, offset: Offset = 0) -> Response:
-        return await _answer(gate, schemas.History, lambda: service.history(user, limit, offset))
+        return await _answer(
+            gate, service, schemas.History, lambda: service.history(user, limit, offset)
+        )
 
 
 def _add_lists(router: APIRouter, service: Service, limits: Limits, gate: Gate) -> None:
@@ -103,7 +110,7 @@ def _add_lists(router: APIRouter, service: Service, limits: Limits, gate: Gate) 
     @router.get("/recommendations", response_model=schemas.Recommendations, summary="A user's list")
     async def recommendations(user: UserId, k: length = 20) -> Response:
         return await _answer(
-            gate, schemas.Recommendations, lambda: service.recommendations(user, k)
+            gate, service, schemas.Recommendations, lambda: service.recommendations(user, k)
         )
 
     @router.get("/attributes", response_model=schemas.Attributes, summary="What an item has")
@@ -114,7 +121,9 @@ def _add_lists(router: APIRouter, service: Service, limits: Limits, gate: Gate) 
             Query(min_length=1, max_length=512, description="Adds `pull` for this user"),
         ] = None,
     ) -> Response:
-        return await _answer(gate, schemas.Attributes, lambda: service.attributes(item, user))
+        return await _answer(
+            gate, service, schemas.Attributes, lambda: service.attributes(item, user)
+        )
 
 
 def _add_explaining(router: APIRouter, service: Service, limits: Limits, gate: Gate) -> None:
@@ -123,32 +132,34 @@ def _add_explaining(router: APIRouter, service: Service, limits: Limits, gate: G
     @router.post("/explanation", response_model=Explanation, summary="Why this item, or why not")
     async def explanation(question: Annotated[explain, Body()]) -> Response:  # type: ignore[valid-type]
         options = question.model_dump()  # type: ignore[attr-defined]
-        body, seconds = await gate.run(lambda: _timed(service, options))
-        timing = {"Server-Timing": f"explain;dur={seconds * 1e3:.2f}"}
-        return Response(body, headers=timing, media_type="application/json")
+        body, seconds, version = await gate.run(lambda: _timed(service, options))
+        headers = _version(version) | {"Server-Timing": f"explain;dur={seconds * 1e3:.2f}"}
+        return Response(body, headers=headers, media_type="application/json")
 
     imagine = _what_if_type(limits)
 
     @router.post("/what-if", response_model=WhatIf, summary="The list had an item other attributes")
     async def what_if(question: Annotated[imagine, Body()]) -> Response:  # type: ignore[valid-type]
         asked = question.model_dump()  # type: ignore[attr-defined]
-        return await _answer(gate, WhatIf, lambda: service.what_if(**asked))
+        return await _answer(gate, service, WhatIf, lambda: service.what_if(**asked))
 
 
-def _timed(service: Service, options: dict[str, Any]) -> tuple[bytes, float]:
+def _timed(service: Service, options: dict[str, Any]) -> tuple[bytes, float, int]:
     found, seconds = service.explanation(**options)
-    return _encoded(Explanation, found), seconds
+    return _encoded(Explanation, found), seconds, service.version
 
 
 def _add_run(router: APIRouter, service: Service, gate: Gate) -> None:
     @router.get("/run", response_model=schemas.RunFacts, summary="Data, model and metrics")
     async def run() -> Response:
-        return await _answer(gate, schemas.RunFacts, service.facts)
+        return await _answer(gate, service, schemas.RunFacts, lambda: service.facts())
 
     @router.get("/overview", response_model=schemas.Overview, summary="Training and explanations")
     async def overview() -> Response:
-        found = await gate.wait(service.overview())
-        return Response(_encoded(schemas.Overview, found), media_type="application/json")
+        work = service.overview()
+        version, found = service.version, await gate.wait(work)
+        body = _encoded(schemas.Overview, found)
+        return Response(body, headers=_version(version), media_type="application/json")
 
 
 def _question_type(limits: Limits) -> type[questions.ExplainQuestion]:

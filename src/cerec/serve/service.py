@@ -30,7 +30,7 @@ class Service:
     """One run, ready to be asked."""
 
     def __init__(self, run: Run) -> None:
-        self._run = run
+        self._run, self.version = run, run.version
         data, facts = run.data, run.facts
         self._seen = run.split.train
         popularity = np.bincount(self._seen.indices, minlength=len(data.items))
