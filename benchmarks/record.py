@@ -30,7 +30,6 @@ COMMANDS = {
     "sampler": "bench_sampler.py",
     "topk": "bench_topk.py --users 23566 --rounds 2",
     "compared": "bench_compared.py",
-    "explain": "bench_explain.py RUN",
     "read": "bench_read.py FOLDER/last-fm",
     "serving": "bench_serve.py --run RUN --seconds 5 --soak 60",
 }

@@ -36,7 +36,12 @@ def test_all_systems_can_be_runs() -> None:
         assert RunConfig().system is None
 
 
-@pytest.mark.parametrize("name", SMALL)
+LONG = {"kgpolicy", "kgqr", "mcrec", "neuacf"}  # whose kernels take seconds to compile
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in SMALL]
+)
 def test_a_run_of_a_compared_system(name: str, tmp_path: Path) -> None:
     set_threads()
     data = make_world(WorldConfig(users=40, items=60, interactions=700), seed=3)

@@ -85,13 +85,13 @@ def small(seed: int) -> Context:
     return context_of(whole.data, few, whole.facts, user, item, value, k=3, seed=1)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(st.integers(0, 1000))
 def test_prince_deletes_the_fewest_actions(seed: int) -> None:
     context = small(seed)
     method = Prince(rounds=120, candidates=3)
     method.fit(context)
-    pairs = listed_pairs(context, 6)
+    pairs = listed_pairs(context, 4)
     for at, answer in enumerate(method.explain(pairs)):
         user, item = int(pairs.user[at]), int(pairs.item[at])
         history = context.train.row(user).tolist()

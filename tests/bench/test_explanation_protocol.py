@@ -67,7 +67,10 @@ def test_forgetting_nothing_changes_nothing(context: Context) -> None:
     assert np.isfinite(context.scores_without(0, history)).all()
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow) if "neuacf" in n else n for n in sorted(METHODS)],
+)
 def test_every_method_keeps_the_protocol(name: str, context: Context) -> None:
     """Distinct values, changes that can be made, and the same answers from the same seed."""
     pairs = listed_pairs(context, 12)

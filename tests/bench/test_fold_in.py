@@ -54,6 +54,7 @@ def test_a_user_who_likes_everything_has_an_answer() -> None:
     assert np.isfinite(fold_in(item, np.array([1]), l2=0.0)).all()
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_known_user_gets_a_similar_list() -> None:
     data = make_world(WorldConfig(users=150, items=120, interactions=4500), seed=3)
     train = split(data, SplitConfig(), seed=0).train

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from cerec.errors import ConfigError, near_matches
 from cerec_bench.explainers import important
 from cerec_bench.explainers.accent import Accent
 from cerec_bench.explainers.cerec import LowestEffects, PaperForm, Verified
@@ -16,6 +15,7 @@ from cerec_bench.explainers.prince import Prince
 from cerec_bench.explainers.protocol import Method
 from cerec_bench.explainers.rdexp import RandomExplainer
 from cerec_bench.explainers.search import Greedy
+from cerec_bench.systems.registry import by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +126,5 @@ METHODS: Mapping[str, Entry] = {
 
 
 def method(name: str) -> Entry:
-    """The explainer of that name; an unknown name is refused with near matches."""
-    if name not in METHODS:
-        near = near_matches(name, METHODS, most=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(METHODS)}"
-        raise ConfigError(f"unknown explanation method {name!r}; {hint}")
-    return METHODS[name]
+    """The explainer of that name."""
+    return by_name("explanation method", name, METHODS)

@@ -22,7 +22,7 @@ from cerec.agent.loop import Trainer
 from cerec.data.dataset import Dataset
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
-from cerec.errors import ConfigError, near_matches
+from cerec.errors import ConfigError
 from cerec.history import Row
 from cerec.recommend.base import Material, NegativeSampler, Recommender, Rows
 from cerec.recommend.context import lists_of
@@ -44,7 +44,7 @@ from cerec.settings.run import COTRAINED, LINEAR, RunConfig
 from cerec.settings.train import SignalConfig, TrainConfig
 from cerec_bench.plans.fit import FitConfig, fit_recommender
 from cerec_bench.systems.chunks import spans, take, top_lists, top_lists_of
-from cerec_bench.systems.registry import SYSTEMS, System
+from cerec_bench.systems.registry import SYSTEMS, System, by_name
 from cerec_bench.systems.simple.base import Train
 from cerec_bench.systems.simple.table import RIVALS, Rival
 
@@ -255,9 +255,5 @@ CONTENDERS: Mapping[str, Contender] = {
 
 
 def contender(name: str) -> Contender:
-    """The contender of that name; an unknown name is refused with near matches."""
-    if name not in CONTENDERS:
-        near = near_matches(name, CONTENDERS, most=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(CONTENDERS)}"
-        raise ConfigError(f"unknown model {name!r}; {hint}")
-    return CONTENDERS[name]
+    """The contender of that name."""
+    return by_name("model", name, CONTENDERS)

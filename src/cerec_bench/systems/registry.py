@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from cerec.errors import ConfigError, near_matches
 from cerec.recommend.base import Material, Recommender
@@ -20,6 +20,8 @@ from cerec_bench.systems import (
     neuacf,
     neumf,
 )
+
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +100,14 @@ SYSTEMS: Mapping[str, System] = {
 
 
 def system(name: str) -> System:
-    """The system of that name; an unknown name is refused with near matches."""
-    if name not in SYSTEMS:
-        near = near_matches(name, SYSTEMS, most=1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(SYSTEMS)}"
-        raise ConfigError(f"unknown system {name!r}{hint}")
-    return SYSTEMS[name]
+    """The system of that name."""
+    return by_name("system", name, SYSTEMS)
+
+
+def by_name(what: str, name: str, table: Mapping[str, Entry]) -> Entry:
+    """The entry of that name; the refusal of an unknown one has near matches."""
+    if name not in table:
+        near = near_matches(name, table, most=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(table)}"
+        raise ConfigError(f"unknown {what} {name!r}; {hint}")
+    return table[name]

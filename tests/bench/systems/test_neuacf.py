@@ -8,10 +8,10 @@ import scipy.sparse as sp
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planted_tastes import likes_what_it_should
 
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import ConfigError
 from cerec.recommend.negatives import Uniform
 from cerec_bench.systems.neuacf import NeuACF, NeuACFConfig
@@ -180,20 +180,13 @@ def test_items_without_values_and_data_without_facts_are_fine() -> None:
 
 @pytest.mark.slow
 def test_likes_planted_tastes_more_than_planted_dislikes() -> None:
-    data = make_world(WorldConfig(users=200, items=200, interactions=6000), seed=2)
-    known = Ragged.from_pairs(data.interactions.user, data.interactions.item, 200)
-    about, planted = Facts.build(data), data.planted
-    model = NeuACF(NeuACFConfig(relations=8, batch=1024), known, about, seed=0)
-    for epoch in range(20):
-        model.epoch(known.row_of(), known.indices, Uniform(), rng=np.random.default_rng(epoch))
-    told: dict[int, list[float]] = {1: [], -1: []}
-    for u, r, a, sign in zip(
-        planted.user, planted.relation, planted.attribute, planted.sign, strict=True
-    ):
-        value = about.find(int(r), int(a))
-        if value is not None:
-            told[int(sign)].append(float(model.preferences(int(u), np.array([value]))[0]))
-    assert np.mean(told[1]) > np.mean(told[-1]) + 0.1
+    def make(known: Ragged, about: Facts) -> NeuACF:
+        model = NeuACF(NeuACFConfig(relations=8, batch=1024), known, about, seed=0)
+        for epoch in range(20):
+            model.epoch(known.row_of(), known.indices, Uniform(), rng=np.random.default_rng(epoch))
+        return model
+
+    assert likes_what_it_should(make)
 
 
 def test_settings_are_checked() -> None:
