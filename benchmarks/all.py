@@ -1,8 +1,4 @@
-"""Runs every benchmark, one after the other; experiments pause meanwhile.
-
-python benchmarks/all.py            # make bench
-python benchmarks/all.py --quick    # small sizes, to see that all run
-"""
+"""Runs every benchmark, one after the other (`make bench`); experiments pause meanwhile."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ def main() -> None:
     with measuring():
         for script in sorted(HERE.glob("bench_*.py")):
             print(f"== {script.name}", flush=True)
-            if code := subprocess.run([sys.executable, str(script), *sys.argv[1:]]).returncode:
+            if code := subprocess.run([sys.executable, str(script)]).returncode:
                 raise SystemExit(code)
 
 
