@@ -13,8 +13,8 @@ listed ones, each worth the average step between the item and the rival. Then
 
     P(holds) = Phi(AT_ZERO + SLOPE * (margin + step * returned) / sqrt(var)).
 
-The four constants come from `cerec bench stability --fit` on worlds and data other than those they
-are reported on (docs/results/firmness.md).
+The four constants were fitted to worlds other than those they are reported on; `cerec bench
+stability --fit` repeats that (docs/results/firmness.md).
 """
 
 from __future__ import annotations
