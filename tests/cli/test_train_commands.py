@@ -266,7 +266,7 @@ def test_an_unfinished_training_is_kept_and_gone_on_with(
     assert "holds an unfinished training" in err
     code, _, err = run(capsys, *argv, "--resume", "--set", "train.epochs=7")
     assert code == 2
-    assert "origin with another train.epochs;" in err  # and nothing else
+    assert "started with another train.epochs;" in err  # and nothing else
     # settings and seed of the beginning, but for what changes no number
     code, _, err = run(capsys, *argv, "--resume", "--set", "train.checkpoint_seconds=9")
     assert code == 0, err
@@ -594,7 +594,7 @@ def test_an_empty_out_is_refused(
         ["explain", str(trained), "--all", "--out"],
         ["bench", "compare", data, "--out"],
         ["bench", "explanations", data, "--out"],
-        ["bench", "reproduce", "all", "--quick", "--out"],
+        ["bench", "run", "all", "--quick", "--out"],
         ["data", "make", "--out"],
         ["data", "split", data, "--out"],
         ["data", "convert", data],

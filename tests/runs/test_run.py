@@ -174,7 +174,7 @@ def test_a_sampler_of_ones_own_takes_the_place_of_ordinary_negatives(tmp_path: P
     assert mine.asked >= run.split.train.size
     rows = run.kept.arrays["item"] @ run.kept.arrays["user"].mean(axis=0)
     assert rows.argmin() == len(data.items) - 1  # pushed down in every pair
-    with pytest.raises(RunError, match="origin with another negatives"):
+    with pytest.raises(RunError, match="started with another negatives"):
         cerec.train(data, plain, out=tmp_path / "run", resume=True)
     assert list_length(DNS(list_length=np.int64(5))) == 5  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="is no sampler"):
@@ -374,7 +374,7 @@ def test_nothing_is_gone_on_with_by_another_sampler_of_the_same_class(tmp_path: 
     data = make_world(SMALL, seed=1)
     cerec.train(data, QUICK, out=tmp_path / "run", negatives=DNS(2))
     for other in (DNS(3), Walk(), Uniform()):
-        with pytest.raises(RunError, match="origin with another negatives"):
+        with pytest.raises(RunError, match="started with another negatives"):
             cerec.train(data, QUICK, out=tmp_path / "run", negatives=other, resume=True)
     cerec.train(data, QUICK, out=tmp_path / "run", negatives=DNS(2), resume=True)
 
