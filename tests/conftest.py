@@ -50,6 +50,20 @@ def paper_run() -> Run:
 
 
 @pytest.fixture(scope="session")
+def plain_run(small_run: Run) -> Run:
+    """The small run as it is without an agent, which does not touch the recommender."""
+    s = small_run
+    return Run(s.data, s.split, s.kept, known=s.known, metrics=s.metrics, meta=s.meta)
+
+
+@pytest.fixture(params=["plain_run", "small_run", "paper_run"])
+def any_run(request: pytest.FixtureRequest) -> Run:
+    """The default recommender, the same with an agent, and the paper's."""
+    run: Run = request.getfixturevalue(request.param)
+    return run
+
+
+@pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder of real data sets; tests that need it are skipped where it is not given."""
     folder = os.environ.get("CEREC_DATA", "")

@@ -59,7 +59,7 @@ def test_odd_names_are_shown_as_they_are(
     who = ("--user", PERSON)
     for argv in (
         ("recommend", str(folder), *who),
-        ("recommend", str(folder), "--items", item),
+        ("recommend", str(folder), "--history", item),
         ("what-if", str(folder), *who, "--item", item, "--remove", value),
         ("explain", str(folder), *who, "--item", item),
     ):
@@ -119,8 +119,8 @@ def test_a_value_that_is_no_number_is_named(
 
 
 def test_options_that_do_not_go_together(capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ("recommend", "RUN", "--user", "u", "--items", "i")
-    assert "leave --user or --items out" in run(capsys, *argv)[2]
+    argv = ("recommend", "RUN", "--user", "u", "--history", "i")
+    assert "leave --user or --history out" in run(capsys, *argv)[2]
 
 
 def test_all_lists_tell_a_program_what_was_written(

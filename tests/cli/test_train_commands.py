@@ -179,11 +179,14 @@ def test_mistakes_are_one_line(
         (["recommend", str(trained), "--user", "u01", "--all", "--out", new], "leave --user"),
         (["settings", "agents"], "did you mean 'agent'?"),
         (["settings", "nosuch"], "known: filters, split"),
-        (["recommend", str(trained), "--items", " ,"], "--items takes item ids"),
+        (["recommend", str(trained), "--history", " ,"], "--history takes item ids"),
         (["recommend", str(trained), "--new-item", "genre"], "expected RELATION=ATTRIBUTE"),
         (["recommend", str(trained), "--new-item", "gnre=Drama"], "did you mean 'genre'"),
         (["recommend", str(trained), "--new-item", "genre=Drma"], "did you mean 'Drama'"),
-        (["recommend", str(trained), "--new-item", "a=b", "--items", "m01"], "leave --items out"),
+        (
+            ["recommend", str(trained), "--new-item", "a=b", "--history", "m01"],
+            "leave --history out",
+        ),
         (["recommend", str(trained), "--user", "u01", "-k", "0"], "k must be a whole number"),
         (["evaluate", str(trained), "--part", "train"], "--part must be test or valid"),
         (["evaluate", str(trained), "--k", "ten"], "--k takes whole numbers"),
@@ -375,7 +378,7 @@ def test_settings_are_a_file_to_start_from(capsys: pytest.CaptureFixture[str]) -
 
 def test_recommend_for_somebody_new(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(
-        capsys, "recommend", str(trained), "--items", "m01, m02", "-k", "4", "--json"
+        capsys, "recommend", str(trained), "--history", "m01, m02", "-k", "4", "--json"
     )
     assert code == 0
     assert {"m01", "m02"}.isdisjoint(line["item"] for line in json.loads(out))
@@ -462,7 +465,8 @@ def test_ids_with_commas_are_given_one_by_one(
     argv = ["recommend", str(tmp_path / "run"), "--json"]
     ways = (["m01,m02", "m03"], ["m03", "m01,m02"], ["m03,m04"])
     one, same, other = (
-        run(capsys, *argv, *(word for text in way for word in ("--items", text)))[1] for way in ways
+        run(capsys, *argv, *(word for text in way for word in ("--history", text)))[1]
+        for way in ways
     )
     assert one == same
     known = {line["item"] for line in json.loads(one)}

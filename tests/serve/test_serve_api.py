@@ -69,6 +69,23 @@ def test_explanation_is_that_of_the_run_without_seconds(
     TypeAdapter(Explanation).validate_python(answer.json())
 
 
+def test_somebody_new_is_a_history(client: TestClient, small_run: Run) -> None:
+    history = [small_run.data.items[i] for i in small_run.known.row(7)]
+    found = client.get("/v1/recommendations", params={"history": history, "k": 5}).json()
+    want = client.get("/v1/recommendations", params={"user": small_run.data.users[7], "k": 5})
+    assert found["user"] == {"id": "somebody new", "name": "somebody new"}
+    assert found["results"] == want.json()["results"]
+    item = found["results"][0]["item"]
+    question = {"history": history, "item": item, "k": 5}
+    answer = client.post("/v1/explanation", json=question).json()
+    assert answer["text"] == small_run.explain(history=history, item=item, k=5).text
+    imagined = client.post("/v1/what-if", json={**question, "attributes": []}).json()
+    assert imagined["rank_before"] == 1
+    for who in ({}, {"user": small_run.data.users[7], "history": history}):
+        assert client.get("/v1/recommendations", params=who).status_code == 422
+        assert client.post("/v1/explanation", json={**who, "item": item}).status_code == 422
+
+
 def test_locked_relation_stays(client: TestClient, pair: Pair) -> None:
     user, item = pair
     first = client.post("/v1/explanation", json={"user": user, "item": item, "k": 5}).json()

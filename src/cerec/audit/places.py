@@ -180,7 +180,8 @@ def dealt_out(a: LinearArrays, values: NDArray[np.int64], rng: np.random.Generat
     before = sp.csr_matrix(
         (np.repeat(a.scale, of.counts), of.indices, of.indptr), shape=(n_items, n_values)
     )
-    common, own = split_popularity(matrix, a.own + before @ a.common)
+    taken = np.bincount(a.history, minlength=n_items) > 0
+    common, own = split_popularity(matrix, a.own + before @ a.common, taken)
     share = shares(Ragged(a.history_ptr, a.history), a.weight, dealt, n_values)
     unit = a.unit / unit_weights(a.share) * unit_weights(share)
     vectors = a.value_vector

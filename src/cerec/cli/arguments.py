@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cerec.errors import ConfigError
+from cerec.runs.run import Run
 
 
 def named(value: str | Path) -> Path:
@@ -44,6 +45,25 @@ def reading(option: list[str] | None, columns: str | None, delimiter: str | None
     from cerec.data.load import parse_options
 
     return parse_options(option or [], columns=columns, delimiter=delimiter)
+
+
+History = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ITEM,ITEM", help="In place of a user: what somebody new has. Repeatable."
+    ),
+]
+
+
+def history_of(run: Run, texts: list[str]) -> list[str]:
+    """The ids in each text; one that is an id as it stands may hold commas."""
+    found: list[str] = []
+    for text in texts:
+        parts = [text] if text in run.data.items else text.split(",")
+        found += [name for part in parts if (name := part.strip())]
+    if not found:
+        raise ConfigError(f"--history takes item ids, comma-separated, got {', '.join(texts)!r}")
+    return found
 
 
 def pair_given(text: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from cerec.cli.arguments import Json, RunFolder, named, pair_given
+from cerec.cli.arguments import History, Json, RunFolder, history_of, named, pair_given
 from cerec.cli.console import out, print_json, progress, remark, tell_first_use
 from cerec.cli.tables import refuse_other_tables
 from cerec.errors import ConfigError
@@ -32,6 +32,7 @@ Removed = Annotated[
 def explain(
     run_folder: RunFolder,
     user: Annotated[str | None, typer.Option(help="Whose list.")] = None,
+    history: History = None,
     item: Annotated[str | None, typer.Option(help="The listed item to explain.")] = None,
     why_not: Annotated[str | None, typer.Option(help="An item that is not in the list.")] = None,
     k: K = 20,
@@ -91,6 +92,7 @@ def explain(
     Examples: cerec explain runs/demo --user u001 --item m635 --alternatives 2
               cerec explain runs/demo --user u001 --item m635 --by history
               cerec explain runs/demo --user u001 --item m635 --robust 0.9
+              cerec explain runs/demo --history m001,m017 --item m635
               cerec explain runs/demo --user u001 --why-not m010 --lock genre
               cerec explain runs/demo --all --out all.parquet --resume
     """
@@ -109,8 +111,10 @@ def explain(
         relations=relations,
     )
     if everyone:
-        if out_file is None or user or item or why_not:
-            raise ConfigError("--all needs --out FILE.parquet, and no --user, --item or --why-not")
+        if out_file is None or user or history or item or why_not:
+            raise ConfigError(
+                "--all needs --out FILE.parquet, and no --user, --history, --item or --why-not"
+            )
         refuse_other_tables("--out", out_file, (".parquet",))
         _explain_all(run_folder, out_file, asked, resume=resume, json=json)
         return
@@ -118,12 +122,13 @@ def explain(
         raise ConfigError("--out and --resume go with --all; one explanation is printed")
     if item is not None and why_not is not None:
         raise ConfigError("give --item or --why-not, not both")
-    if user is None or (item is None and why_not is None):
+    if not (user or history) or (item is None and why_not is None):
         raise ConfigError("give --user with --item or --why-not, or --all with --out FILE.parquet")
     run = open_run(run_folder)
     tell_first_use(explaining=True)
     options: dict[str, Any] = {name: getattr(asked, name) for name in Options.__slots__}
-    answer = run.explain(user, item, why_not=why_not, **options)
+    known = history_of(run, history) if history else None
+    answer = run.explain(user, item, history=known, why_not=why_not, **options)
     if json:
         print_json(answer.to_dict())
         return
@@ -158,8 +163,9 @@ def _explain_all(folder: Path, path: Path, asked: Options, *, resume: bool, json
 
 def what_if(
     run_folder: RunFolder,
-    user: Annotated[str, typer.Option(help="Whose list.")],
     item: Annotated[str, typer.Option(help="The item to change.")],
+    user: Annotated[str | None, typer.Option(help="Whose list.")] = None,
+    history: History = None,
     put: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="RELATION=ATTRIBUTE", help="The only value of its relation."),
@@ -186,7 +192,8 @@ def what_if(
         if pair not in attributes:
             raise ConfigError(f"--remove {pair[0]}={pair[1]}: the item has no such value")
         attributes.remove(pair)
-    answer = run.what_if(user, item, sorted(attributes), k=k)
+    known = history_of(run, history) if history else None
+    answer = run.what_if(user, item, sorted(attributes), k=k, history=known)
     if json:
         print_json(answer.to_dict())
     else:

@@ -11,7 +11,7 @@ import polars as pl
 import typer
 from rich.table import Table
 
-from cerec.cli.arguments import Json, RunFolder, named, pair_given
+from cerec.cli.arguments import History, Json, RunFolder, history_of, named, pair_given
 from cerec.cli.console import out, print_json, progress, remark
 from cerec.cli.tables import refuse_other_tables, write_table
 from cerec.errors import ConfigError
@@ -22,12 +22,7 @@ from cerec.runs.run import Recommendation, Run, open_run
 def recommend(
     run_folder: RunFolder,
     user: Annotated[str | None, typer.Option(help="Whose list.")] = None,
-    items: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Item ids, comma-separated or one --items each: a list for somebody new."
-        ),
-    ] = None,
+    history: History = None,
     new_item: Annotated[
         list[str] | None,
         typer.Option(
@@ -50,7 +45,9 @@ def recommend(
               cerec recommend runs/demo --new-item genre=Drama --new-item decade=1980s
     """
     others = [
-        name for name, given in (("--user", user), ("--items", items or None)) if given is not None
+        name
+        for name, given in (("--user", user), ("--history", history or None))
+        if given is not None
     ]
     _refuse_mixture(others + ["--new-item"] * bool(new_item), everyone, out_file)
     if out_file is not None:
@@ -65,7 +62,7 @@ def recommend(
         item = run.new_item(map(pair_given, new_item))
         _show_users(run, item.users(k) if user is None else [item.place(user)], json=json)
         return
-    listed = run.recommend_for(_ids(run, items), k) if items else run.recommend(user, k)
+    listed = run.recommend_for(history_of(run, history), k) if history else run.recommend(user, k)
     if user is not None and not len(run.split.train.row(run.data.users.row(user))):
         remark(f"{user} has no item in the train part: the list is that of the mean user")
     if json:
@@ -90,14 +87,14 @@ def _refuse_mixture(given: list[str], everyone: bool, out_file: Path | None) -> 
         raise ConfigError(f"--all is for all users: leave {' and '.join(given)} out")
     if out_file is not None and not everyone:
         raise ConfigError("--out goes with --all; for one user, --json prints what programs read")
-    if "--new-item" in given and "--items" in given:
-        raise ConfigError("--new-item goes with --user or alone: leave --items out")
-    if given == ["--user", "--items"]:
-        raise ConfigError("--items is for somebody new: leave --user or --items out")
+    if "--new-item" in given and "--history" in given:
+        raise ConfigError("--new-item goes with --user or alone: leave --history out")
+    if given == ["--user", "--history"]:
+        raise ConfigError("--history is for somebody new: leave --user or --history out")
     if not everyone and not given:
         raise ConfigError(
-            "give --user ID, or --items ID,ID for somebody new, or --new-item RELATION=ATTRIBUTE, "
-            "or --all --out FILE"
+            "give --user ID, or --history ID,ID for somebody new, "
+            "or --new-item RELATION=ATTRIBUTE, or --all --out FILE"
         )
 
 
@@ -116,17 +113,6 @@ def _show_users(run: Run, placed: list[Placed], *, json: bool) -> None:
             "what attributes do was fitted to this recommender: they tell "
             f"{max(run.kept.fidelity, 0.0):.0%} of the scores of items left out of the fit"
         )
-
-
-def _ids(run: Run, texts: list[str]) -> list[str]:
-    """The ids in each text; one that is an id as it stands may hold commas."""
-    found: list[str] = []
-    for text in texts:
-        parts = [text] if text in run.data.items else text.split(",")
-        found += [name for part in parts if (name := part.strip())]
-    if not found:
-        raise ConfigError(f"--items takes item ids, comma-separated, got {', '.join(texts)!r}")
-    return found
 
 
 def write_all(run: Run, k: int, path: Path) -> int:

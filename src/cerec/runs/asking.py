@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from cerec.errors import QuestionError
+from cerec.runs.guest import GUEST
+
 if TYPE_CHECKING:
     from cerec.explain.explainer import Explainer
     from cerec.explain.explanation import Comparison, Explanation, WhatIf
@@ -20,12 +23,25 @@ class Asking:
         """Who answers."""
         raise NotImplementedError
 
+    def guest(self, history: Iterable[object]) -> Asking:
+        """The same for somebody with just these items."""
+        raise NotImplementedError
+
+    def _asked(self, user: object, history: Iterable[object] | None) -> tuple[Explainer, object]:
+        """Who answers about whom: a user of the data, or somebody with this history."""
+        if (user is None) == (history is None):
+            raise QuestionError("give a user of the data, or history= for somebody new")
+        if history is None:
+            return self.explainer, user
+        return self.guest(history).explainer, GUEST
+
     def explain(
         self,
-        user: object,
+        user: object = None,
         item: object = None,
         k: int = 20,
         *,
+        history: Iterable[object] | None = None,
         why_not: object = None,
         by: Way | None = None,
         changes: Changes = "replace",
@@ -42,6 +58,7 @@ class Asking:
         """Why `item` is in the user's list, as the smallest change that takes it out; or, with
         `why_not`, the smallest change that brings an unlisted item in.
 
+        - `history`: item ids in place of a user, for somebody who is not in the data.
         - `by`: "attributes", "history" (what the user did), "both", or "agent" (CERec's own
           answer). Default: attributes where the model's effects give an answer, else history.
         - `changes`: "replace" values, "remove" them, or "any".
@@ -53,7 +70,8 @@ class Asking:
           relation beside the best of all).
         - `robust`: only an answer that holds with this probability; see `Explanation.holds`.
         """
-        return self.explainer.explain(
+        explainer, user = self._asked(user, history)
+        return explainer.explain(
             user,
             item,
             why_not=why_not,
@@ -106,10 +124,19 @@ class Asking:
         )
 
     def what_if(
-        self, user: object, item: object, attributes: Iterable[tuple[str, str]], k: int = 20
+        self,
+        user: object = None,
+        item: object = None,
+        attributes: Iterable[tuple[str, str]] = (),
+        k: int = 20,
+        *,
+        history: Iterable[object] | None = None,
     ) -> WhatIf:
-        """Score, rank and list had the item had exactly these (relation, attribute) pairs."""
-        return self.explainer.what_if(user, item, attributes, k=k)
+        """Score, rank and list had the item had exactly these (relation, attribute) pairs, for a
+        user or for somebody with this `history`.
+        """
+        explainer, user = self._asked(user, history)
+        return explainer.what_if(user, item, attributes, k=k)
 
     def compare(self, user: object, item: object, other: object) -> Comparison:
         """Why `item` stands before `other` in the user's list, or behind it."""

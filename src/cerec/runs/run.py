@@ -19,7 +19,7 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.data.store import read_dataset, write_dataset
-from cerec.errors import ConfigError, QuestionError, RunError, positive
+from cerec.errors import QuestionError, RunError, positive
 from cerec.explain.lookup import pair_of, value_rows
 from cerec.files import copy_of, read_arrays, replacing, write_arrays, write_json
 from cerec.history import read_history, write_history
@@ -40,6 +40,7 @@ from cerec.runs.folder import (
     split_arrays,
     versions,
 )
+from cerec.runs.guest import GUEST, guest
 from cerec.runs.kept import Kept, kept_from
 from cerec.runs.lock import held
 from cerec.runs.new_item import NewItem
@@ -154,15 +155,11 @@ class Run(Asking, Audits, Elsewhere):
 
     def recommend_for(self, items: Iterable[object], k: int = 20) -> list[Recommendation]:
         """A list for someone who is not in the data, known only by a few items."""
-        if isinstance(items, str) or not isinstance(items, Iterable):
-            raise ConfigError(f"recommend_for takes a list of item ids, got {items!r}")
-        rows = np.unique([self.data.items.row(i) for i in items]).astype(np.int32)
-        if len(rows) == 0:
-            raise ConfigError("recommend_for needs at least one item id to know somebody by")
-        found = self.subject.both_from([rows])
-        if found is None:
-            raise QuestionError("this recommender cannot score somebody by a history alone")
-        return self._ranked(found[0], rows, k)
+        return self.guest(items).recommend(GUEST, k)
+
+    def guest(self, history: Iterable[object]) -> Run:
+        """The run for somebody who is not in the data and has just these items."""
+        return guest(self, history)
 
     def new_item(self, attributes: Iterable[tuple[str, str]]) -> NewItem:
         """An item that came after training, with exactly these (relation, attribute) pairs.

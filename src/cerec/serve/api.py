@@ -70,6 +70,10 @@ def _encoded(kind: Any, answer: Any) -> bytes:
 
 
 UserId = Annotated[str, Query(min_length=1, max_length=512, description="Id of a user")]
+HistoryIds = Annotated[
+    list[questions.Id] | None,
+    Query(min_length=1, max_length=1000, description="Items of somebody new; repeatable"),
+]
 ItemId = Annotated[str, Query(min_length=1, max_length=512, description="Id of an item")]
 Text = Annotated[str, Query(max_length=200, description="Part of a name, or an id")]
 Offset = Annotated[int, Query(ge=0, le=10_000_000, description="Entries to leave out")]
@@ -108,9 +112,14 @@ def _add_lists(router: APIRouter, service: Service, limits: Limits, gate: Gate) 
     length = Annotated[int, Query(ge=1, le=limits.k, description="Length of the list")]
 
     @router.get("/recommendations", response_model=schemas.Recommendations, summary="A user's list")
-    async def recommendations(user: UserId, k: length = 20) -> Response:
+    async def recommendations(
+        user: UserId | None = None, history: HistoryIds = None, k: length = 20
+    ) -> Response:
         return await _answer(
-            gate, service, schemas.Recommendations, lambda: service.recommendations(user, k)
+            gate,
+            service,
+            schemas.Recommendations,
+            lambda: service.recommendations(user, history, k),
         )
 
     @router.get("/attributes", response_model=schemas.Attributes, summary="What an item has")

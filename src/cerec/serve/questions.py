@@ -8,12 +8,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Id = Annotated[str, Field(min_length=1, max_length=512, examples=["42"])]
 Lock = Id | tuple[Id, Id]
+History = Annotated[list[Id], Field(min_length=1, max_length=10_000)]
 
 
 class ExplainQuestion(BaseModel):
     """`item` for why it is in the list, or `why_not` for why another is not; one of the two."""
 
-    user: Id
+    user: Id | None = None
+    history: History | None = None
+    """Items of somebody who is not in the data, in place of `user`."""
     item: Id | None = None
     why_not: Id | None = None
     k: int = 20
@@ -48,6 +51,7 @@ class ExplainQuestion(BaseModel):
             "examples": [
                 {"user": "42", "item": "7", "k": 20, "lock": ["genre"], "alternatives": 2},
                 {"user": "42", "why_not": "9"},
+                {"history": ["3", "14", "15"], "item": "7"},
             ]
         },
     )
@@ -56,7 +60,9 @@ class ExplainQuestion(BaseModel):
 class WhatIfQuestion(BaseModel):
     """An item imagined with exactly these attributes."""
 
-    user: Id
+    user: Id | None = None
+    history: History | None = None
+    """Items of somebody who is not in the data, in place of `user`."""
     item: Id
     attributes: list[tuple[Id, Id]]
     """(relation, attribute) pairs."""

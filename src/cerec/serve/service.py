@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.ids import IdTable
+from cerec.errors import QuestionError
 from cerec.explain.explanation import Explanation
+from cerec.runs.guest import GUEST
 from cerec.serve.overview import overview, run_facts
 from cerec.serve.search import Index
 
@@ -109,14 +111,17 @@ class Service:
         page = _page([_named(table, int(i)) for i in items[offset:][:limit]], len(items))
         return {"user": _named(self._run.data.users, row), **page}
 
-    def recommendations(self, user: str, k: int) -> Page:
-        """The first k items, best first."""
-        row = self._run.data.users.row(user)
-        found = [
-            {"item": r.item, "name": r.name, "score": r.score, "rank": r.rank}
-            for r in self._run.recommend(user, k)
-        ]
-        return {"user": _named(self._run.data.users, row), "k": k, "results": found}
+    def recommendations(self, user: str | None, history: list[str] | None, k: int) -> Page:
+        """The first k items, best first, of a user or of somebody with this history."""
+        if (user is None) == (history is None):
+            raise QuestionError("give user, or history for somebody who is not in the data")
+        if history is not None:
+            name, listed = {"id": GUEST, "name": GUEST}, self._run.recommend_for(history, k)
+        else:
+            name = _named(self._run.data.users, self._run.data.users.row(user))
+            listed = self._run.recommend(user, k)
+        found = [{"item": r.item, "name": r.name, "score": r.score, "rank": r.rank} for r in listed]
+        return {"user": name, "k": k, "results": found}
 
     # -- one item --------------------------------------------------------------------------------
 
@@ -151,15 +156,15 @@ class Service:
         place = {int(v): n for n, v in enumerate(subject.vocabulary)}
         return [float(effect[place[v]]) if v in place else None for v in values.tolist()]
 
-    def explanation(self, user: str, **question: Any) -> tuple[Page, float]:
+    def explanation(self, user: str | None = None, **question: Any) -> tuple[Page, float]:
         """`Run.explain` as a plain value, and the seconds it took beside it."""
         question["lock"] = tuple(question.get("lock", ()))
         found = self._run.explain(user, **question)
         return timeless(found), found.seconds
 
-    def what_if(self, user: str, item: str, attributes: Iterable[tuple[str, str]], k: int) -> Page:
-        """`Run.what_if` as a plain value."""
-        return self._run.what_if(user, item, list(attributes), k=k).to_dict()
+    def what_if(self, item: str, attributes: Iterable[tuple[str, str]], k: int, **who: Any) -> Page:
+        """`Run.what_if` as a plain value, of a `user` or of a `history`."""
+        return self._run.what_if(item=item, attributes=list(attributes), k=k, **who).to_dict()
 
     # -- the run ---------------------------------------------------------------------------------
 

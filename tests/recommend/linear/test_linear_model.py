@@ -136,9 +136,11 @@ def test_centred_counts_add_up_to_nothing_over_users(material: Material) -> None
 
 def test_popularity_splits_into_values_and_a_rest(material: Material) -> None:
     base = material.popularity()
-    common, own = split_popularity(material.values, base)
-    assert np.allclose(own + material.values @ common, base)
-    assert own.var() < base.var()
+    taken = np.arange(len(base)) > 4  # as if nobody had the first five
+    common, own = split_popularity(material.values, base, taken)
+    assert np.allclose((own + material.values @ common)[taken], base[taken])
+    assert own[taken].var() < base[taken].var()
+    assert own[~taken] == pytest.approx(own[taken].mean())
 
 
 def test_rare_values_are_left_out(material: Material) -> None:

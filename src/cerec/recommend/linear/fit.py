@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
@@ -111,8 +112,8 @@ def build(
         shapes = (m.n_items, 0), (len(m.vocabulary), 0), (0, 0)
         item, value, gram = map(np.zeros, shapes)
         factors = Factors(item, value, none, gram)
-    base = chosen.popularity * m.popularity()
-    common, own = split_popularity(m.values, base)
+    taken = m.count > 0
+    common, own = split_popularity(m.values, chosen.popularity * m.popularity(), taken)
     unit = m.unit(chosen.relations)
     f = factors.settings
     return LinearArrays(
@@ -138,13 +139,19 @@ def build(
     )
 
 
-def split_popularity(values: sp.csr_matrix, base: Doubles) -> tuple[Doubles, Doubles]:
-    """(V,) what the values explain of popularity, by ridge around its mean, and (I,) the rest."""
+def split_popularity(
+    values: sp.csr_matrix, base: Doubles, taken: NDArray[np.bool_]
+) -> tuple[Doubles, Doubles]:
+    """(V,) what the values explain of popularity, by ridge around its mean over the items that
+    somebody took, and (I,) the rest; the others have the mean of it.
+    """
+    mean = float(base[taken].mean()) if taken.any() else 0.0
     if values.shape[1] == 0 or not base.any():
-        return np.zeros(values.shape[1]), base
-    mean = base.mean()
-    found = sp.linalg.lsqr(values, base - mean, damp=np.sqrt(5.0), iter_lim=200)[0]
-    return found, base - values @ found
+        return np.zeros(values.shape[1]), np.where(taken, base, mean)
+    damp = np.sqrt(5.0)
+    found = sp.linalg.lsqr(values[taken], base[taken] - mean, damp=damp, iter_lim=200)[0]
+    own = base - values @ found
+    return found, np.where(taken, own, own[taken].mean())
 
 
 def _bits(m: Material, unit: Doubles, factor: float, factors: Factors) -> int:

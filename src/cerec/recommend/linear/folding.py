@@ -102,6 +102,9 @@ def fit_factors(
         _half(matrix, item, nothing, settings, user, _STEPS)
     if values.nnz:
         value = _ridge(values, turned, item, settings.prior, value, 10 * _STEPS)
+    # an item that nobody took is its values only, as one that comes after the fit
+    taken = np.diff(by_item.indptr)[:, None] > 0
+    item = np.where(taken, item, _product(values, value))
     with blas_threads(1):
         return Factors(item, value, settings, settings.rest * (item.T @ item))
 

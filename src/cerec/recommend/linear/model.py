@@ -10,7 +10,8 @@ they agree to the bit. I: items, V: values with enough support, d: width of the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from copy import copy
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,6 +135,15 @@ class Linear:
         indptr = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         people = Ragged(indptr, np.concatenate([np.zeros(0, np.int32), *rows]))
         return self._answer(people, np.ones(people.size))
+
+    def of_history(self, rows: NDArray[np.int32]) -> Linear:
+        """The model for one person, who has these items (rising), each of weight one."""
+        out = copy(self)
+        out.histories = Ragged(np.array([0, len(rows)]), rows)
+        out.arrays = replace(
+            self.arrays, history_ptr=out.histories.indptr, history=rows, weight=np.ones(len(rows))
+        )
+        return out
 
     def contributions(self, user: int, item: int) -> Contributions:
         """The exact parts of one score."""
