@@ -176,7 +176,6 @@ def test_unknown_ids_get_near_matches(client: TestClient, small_run: Run) -> Non
         ("/v1/recommendations?user=u&k=100000", "k"),
         ("/v1/recommendations?user=u&k=NaN", "k"),
         ("/v1/recommendations?user=", "user"),
-        ("/v1/recommendations", "user"),
         ("/v1/users?limit=1000", "limit"),
         ("/v1/users?offset=-1", "offset"),
         (f"/v1/users?q={'x' * 300}", "q"),
