@@ -76,7 +76,6 @@ def main() -> None:
     for name in () if asked.page else asked.sets.split(","):
         data = cerec.load("demo") if name == "demo" else cerec.load(asked.data / name)
         write_json(_path(name), measured(data))
-        print(f"wrote {_path(name)}", flush=True)
     (OUT / "readable.md").write_text(page(), encoding="utf-8")
 
 

@@ -22,6 +22,7 @@ BENCH = [
     "systems",
     "report",
     "firmness",
+    "readable",
     "explainers",
     "plans",
     "kinds",
