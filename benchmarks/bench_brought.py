@@ -17,6 +17,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -215,7 +216,7 @@ def lightfm_models(w: World) -> Iterator[tuple[str, Any, Confirm | None]]:
 def packages(w: World, n: int) -> None:
     print("| package | lists | answered | verified, confirmed by the package | ms | ms, 95 % |")
     print("|---|---|---|---|---|---|", flush=True)
-    for name, r, confirm in (*implicit_models(w), ease(w), *lightfm_models(w), *rankers(w)):
+    for name, r, confirm in chain(rankers(w), [ease(w)], implicit_models(w), lightfm_models(w)):
         run = cerec.explainer(w.data, recommender=r)
         check = run.check(users=200 if run.brought.has("lists") else 50)
         lists = f"equal {check.equal} of {check.tried}" if check.tried else "its own scores"
