@@ -1,10 +1,14 @@
 """Attribute answers for the lists of all users, in arrays of ml-1m's shape.
 
     python benchmarks/bench_answers.py [--users 6039] [--scopes] [--rounds 3]
+    python benchmarks/bench_answers.py --run RUN [--users 1024]
 
-Factors are drawn at random. Prints answers per second by themselves, from scores and effects that
-are in memory already, on one thread and on two, and the time of the matrix products that make
-these: the ratio is what counts. Best of the rounds.
+Factors are drawn at random. With `--run` a trained run is asked instead: whole tables with text and
+Parquet, single explanations, history answers, and the memory they take.
+
+Prints answers per second by themselves, from scores and effects that are in memory already, on one
+thread and on two, and the time of the matrix products that make these: the ratio is what counts.
+Best of the rounds.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -55,12 +60,59 @@ def best_of(rounds: int, clock: Callable[[], float], work: Callable[[], object])
     return min(seconds)
 
 
+def timed(work: Callable[[], object]) -> float:
+    return best_of(1, time.perf_counter, work)
+
+
+def of_run(folder: str, n_users: int, rounds: int) -> None:
+    """Rates of a run, and their ratio to what its scores and effects cost."""
+    import resource
+    import tempfile
+    from pathlib import Path
+
+    from cerec.explain.by_history import history_search
+    from cerec.explain.options import Options
+    from cerec.runs.run import open_run
+
+    run = open_run(folder)
+    users = np.arange(min(n_users, len(run.data.users)))
+    asked, tables, blocks = Options(by="attributes"), run.explainer.tables, np.array_split(users, 8)
+    table = tables.of_users(users, asked)  # compiles
+    path = Path(tempfile.mkdtemp()) / "all.parquet"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    whole = best_of(
+        rounds, time.perf_counter, lambda: tables.of_users(users, asked).write_parquet(path)
+    )
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    made = best_of(rounds, time.perf_counter, lambda: [run.subject.both(b) for b in blocks])
+    print(
+        f"tables: {len(table) / whole:,.0f}/s with text and Parquet, {whole / made:.2f} x scores "
+        f"and effects; memory +{(after - before) / 1024:.0f} MB"
+    )
+    pairs = list(table[:: max(1, len(table) // 400)].select("user", "item").iter_rows())
+    run.explain(*pairs[0])
+    for by in ("attributes", None):
+        each = [timed(partial(run.explain, *pair, by=by)) for pair in pairs]
+        half, most = np.percentile(each, [50, 99]) * 1e3
+        print(f"one explanation, by={by}: {half:.2f} ms, p99 {most:.2f} ms")
+    search = history_search(run.subject)
+    if search is not None:
+        user = np.array([run.data.users.row(u) for u, _ in pairs])
+        item = np.array([run.data.items.row(i) for _, i in pairs])
+        search.why_many(user[:2], item[:2])
+        seconds = min(timed(partial(search.why_many, user, item)) for _ in range(rounds))
+        print(f"history answers: {len(pairs) / seconds:,.0f}/s")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, default=6039)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--scopes", action="store_true", help="every kind of question")
+    parser.add_argument("--run", help="a trained run to ask")
     args = parser.parse_args()
+    if args.run:
+        return of_run(args.run, args.users, args.rounds)
     user, item, effect, known, values = world(args.users)
     item_t, effect_t = np.ascontiguousarray(item.T), np.ascontiguousarray(effect.T)
     memory: dict[int, tuple[np.ndarray, np.ndarray]] = {}

@@ -21,6 +21,7 @@ BENCH = [
     "statistics",
     "systems",
     "report",
+    "answers",
     "firmness",
     "readable",
     "explainers",

@@ -10,7 +10,7 @@ import numpy as np
 
 from cerec.data.ragged import Ragged
 from cerec.explain.columns.engine import Source, make_values
-from cerec.explain.columns.slots import Values
+from cerec.explain.columns.trees import Values
 
 
 @dataclass(frozen=True)

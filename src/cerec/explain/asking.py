@@ -16,7 +16,7 @@ from cerec.explain import wording as w
 from cerec.explain.assemble import Assembler, kept_notes, named
 from cerec.explain.by_history import HistorySearch, by_history, carried, history_search
 from cerec.explain.columns.engine import Question, relations_of
-from cerec.explain.columns.slots import Values
+from cerec.explain.columns.trees import Values
 from cerec.explain.explanation import Explanation
 from cerec.explain.history import HistoryAnswer
 from cerec.explain.options import Options
@@ -24,7 +24,7 @@ from cerec.explain.phrases import opening_text, phrases
 from cerec.explain.proposer import Proposer
 from cerec.explain.robust import solve_robust
 from cerec.explain.solving import Solved, Solver
-from cerec.explain.wording import NOT_ROBUST, fill
+from cerec.explain.wording import MOST_TOLD, NOT_ROBUST, fill
 from cerec.recommend.rank import lists
 from cerec.recommend.subject import Subject
 from cerec.walk.paths import Proposals
@@ -129,8 +129,9 @@ class Asker:
         need = [
             n
             for n, e in enumerate(out)
-            if e.status != "not_recommended" and (asked.by is not None or not (e.found and own))
-        ]
+            if e.status != "not_recommended"
+            and (asked.by is not None or not (e.found and own and e.size <= MOST_TOLD))
+        ]  # more changes are hard to follow
         if self.history is None or not need:
             return out
         first = np.flatnonzero(solved.answers.turn == 0)[need]
@@ -156,12 +157,12 @@ class Asker:
         if asked.by is None and not e.found:
             opening = e.text if e.status == "no_attributes" else opening + carried(e)
         other = by_history(self.data, e, found, opening)
-        bare = replace(other, reasons=(), notes=())
-        if asked.by == "both" and e.found:
-            return replace(e, beside=bare)
-        if not other.found:
+        own = asked.by is None and e.status == "verified"
+        if e.found and (asked.by == "both" or (own and other.found)):
+            return replace(e, beside=_beside(other, opening))
+        if not other.found or own:
             return e
-        return replace(other, beside=replace(e, reasons=(), notes=()) if e.found else None)
+        return replace(other, beside=_beside(e, opening) if e.found else None)
 
     def _by_agent(
         self,
@@ -274,6 +275,11 @@ class Asker:
             if e.found:
                 out[n] = replace(out[n], by_relation=(*out[n].by_relation, e))
         return out
+
+
+def _beside(e: Explanation, opening: str) -> Explanation:
+    """What stands beside another answer does not say again what that one says."""
+    return replace(e, reasons=(), notes=(), text=e.text.removeprefix(opening).lstrip())
 
 
 def question_of(asked: Options, *, why_not: bool = False) -> Question:

@@ -48,7 +48,7 @@ class Assembler:
             first = solved.answers.turn[n] == 0
             e = self._one(solved, p, n, by, certificate, reasons=reasons and bool(first))
             if first:
-                out.append(replace(e, notes=notes) if notes else e)
+                out.append(replace(e, notes=(*notes, *_together(e))))
             else:
                 out[-1] = replace(out[-1], alternatives=(*out[-1].alternatives, e))
         return out
@@ -110,10 +110,11 @@ class Assembler:
         a, d = solved.answers, solved.described
         here = range(int(a.indptr[n]), int(a.indptr[n + 1]))
         return tuple(
-            self.change(int(a.lost[c]), int(a.gained[c]), int(d.values_before[c])) for c in here
+            self.change(int(a.lost[c]), int(a.gained[c]), int(d.values_before[c]), bool(a.along[c]))
+            for c in here
         )
 
-    def change(self, lost: int, gained: int, values_before: int) -> Change:
+    def change(self, lost: int, gained: int, values_before: int, along: bool) -> Change:
         """A change of values, by their places in the vocabulary; -1 for none."""
         data, labels = self._data, self.labels
         relation = int(labels.value_relation[max(lost, gained)])
@@ -128,6 +129,7 @@ class Assembler:
             after_name=None if after is None else data.entities.name(after),
             values_before=values_before,
             support=int(self._solver.support[gained]) if gained >= 0 else None,
+            along=along,
         )
 
     def _names(self, user: int, *items: int) -> tuple[Named, ...]:
@@ -174,6 +176,12 @@ def named(table: IdTable, row: int) -> Named:
 def kept_notes(data: Dataset, relations: list[int]) -> tuple[str, ...]:
     """What is said of relations that were locked without being asked for."""
     return tuple(w.fill(w.KEPT, {"relation": data.relations.name(r)}) for r in relations)
+
+
+def _together(e: Explanation) -> tuple[str, ...]:
+    """What is said of values that change along with others."""
+    names = dict.fromkeys(w.relation_label(c.relation_name) for c in e.changes if c.along)
+    return tuple(w.fill(w.TOGETHER, {"relation": name}) for name in names)
 
 
 def _number(x: float) -> float | None:

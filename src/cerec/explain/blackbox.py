@@ -17,7 +17,7 @@ from cerec.explain.assemble import Assembler, kept_notes
 from cerec.explain.blackbox_search import Found, Search
 from cerec.explain.by_history import HistorySearch
 from cerec.explain.columns.engine import Answers
-from cerec.explain.columns.slots import Values
+from cerec.explain.columns.trees import Values
 from cerec.explain.explanation import Certificate, Explanation
 from cerec.explain.lookup import Pair, pair_of
 from cerec.explain.options import Options
@@ -163,6 +163,7 @@ class BlackBox(Asker):
             indptr=np.array([0, len(lost)]),
             lost=np.ascontiguousarray(lost),
             gained=np.ascontiguousarray(gained),
+            along=np.zeros(len(lost), np.int32),
             score_after=np.array([found.score]),
             rank_after=rank.astype(np.int32),
             margin=sign * (a.cutoff - found.score),

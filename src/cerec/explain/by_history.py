@@ -52,7 +52,7 @@ def by_history(
     labels = [w.item_label(n.id, n.name) for n in items]
     if found.verified:
         template = w.WITHOUT_ITEMS if e.question == "why" else w.WITH_ITEMS
-        text += w.fill(template, {"items": w.listing(labels), "after": found.rank_after})
+        text += w.fill(template, {"items": w.few(labels), "after": found.rank_after})
     else:
         none = w.NO_HISTORY if e.question == "why" else w.NO_WAY_IN
         text += w.HISTORY_LATE if status == "timed_out" else none

@@ -22,6 +22,7 @@ MOST_ROWS = 12
 """Changes shown in a card, line by line."""
 MOST_REASONS = 6
 """Parts of the score shown by name; the others are added up."""
+_OTHERS = {"value": "other attributes", "history": "other items you know", "": "smaller parts"}
 _BAR = 24
 _COLOURS = {
     "verified": "green",
@@ -78,11 +79,14 @@ def others(e: Explanation) -> list[tuple[str, Explanation]]:
 
 
 def summed(reasons: tuple[Reason, ...]) -> list[tuple[str, float]]:
-    """The largest parts by name, and the rest as one part: they add up."""
+    """The largest parts by name, and the rest by kind: they add up."""
     shown = [(reason_label(r), r.part) for r in reasons[:MOST_REASONS]]
-    rest = reasons[MOST_REASONS:]
-    if rest:
-        shown.append((f"{len(rest)} smaller parts", sum(r.part for r in rest)))
+    for kind, words in _OTHERS.items():
+        rest = [r for r in reasons[MOST_REASONS:] if (r.kind if r.kind in _OTHERS else "") == kind]
+        if len(rest) == 1:
+            shown.append((reason_label(rest[0]), rest[0].part))
+        elif rest:
+            shown.append((f"{len(rest)} {words}", sum(r.part for r in rest)))
     return shown
 
 

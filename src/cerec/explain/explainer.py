@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
+from typing import Unpack
 
 import numpy as np
 import polars as pl
@@ -19,9 +20,10 @@ from cerec.explain.assemble import named
 from cerec.explain.blackbox import BlackBox, Rescore
 from cerec.explain.by_history import HistorySearch
 from cerec.explain.explanation import Comparison, Explanation, Ranked, WhatIf
-from cerec.explain.lookup import Lock, Pair, pair_of, row_of, value_rows
-from cerec.explain.options import Changes, Options, Preference, Scope, Way
+from cerec.explain.lookup import Pair, pair_of, row_of, value_rows
+from cerec.explain.options import Options, Wishes
 from cerec.explain.proposer import Proposer
+from cerec.explain.solving import Solver
 from cerec.explain.tables import Tables
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.rank import lists, ranks_after
@@ -60,6 +62,16 @@ class Explainer:
         )
         self.tables = Tables(self._asker)
 
+    @property
+    def solver(self) -> Solver:
+        """Who answers in row numbers."""
+        return self._asker.solver
+
+    @property
+    def compiled(self) -> bool:
+        """Whether whole blocks of users go through compiled code."""
+        return self._asker.compiled
+
     def explain(
         self,
         user: object,
@@ -67,17 +79,7 @@ class Explainer:
         *,
         why_not: object = None,
         k: int = 20,
-        by: Way | None = None,
-        changes: Changes = "replace",
-        prefer: Preference = "decisive",
-        scope: Scope = "value",
-        lock: Iterable[Lock] = (),
-        unlock: Iterable[str] = (),
-        max_changes: int | None = None,
-        alternatives: int = 0,
-        robust: float | None = None,
-        budget: float | None = None,
-        relations: bool = False,
+        **wishes: Unpack[Wishes],
     ) -> Explanation:
         """Why `item` is in the user's list, or why the item `why_not` is not; see `Options`.
 
@@ -85,20 +87,7 @@ class Explainer:
         """
         if (item is None) == (why_not is None):
             raise QuestionError("ask either about a listed item or, by why_not=, an unlisted one")
-        asked = Options(
-            k=k,
-            by=by,
-            changes=changes,
-            prefer=prefer,
-            scope=scope,
-            lock=lock,  # type: ignore[arg-type]
-            unlock=unlock,  # type: ignore[arg-type]
-            max_changes=max_changes,
-            alternatives=alternatives,
-            robust=robust,
-            budget=budget,
-            relations=relations,
-        )
+        asked = Options.of(k, **wishes)
         start = time.perf_counter()
         row = row_of(self.data.users, user)
         target = row_of(self.data.items, item if why_not is None else why_not)
@@ -111,38 +100,14 @@ class Explainer:
     def explain_many(
         self,
         pairs: Iterable[tuple[object, object]],
-        *,
         k: int = 20,
-        by: Way | None = None,
-        changes: Changes = "replace",
-        prefer: Preference = "decisive",
-        scope: Scope = "value",
-        lock: Iterable[Lock] = (),
-        unlock: Iterable[str] = (),
-        max_changes: int | None = None,
-        alternatives: int = 0,
-        robust: float | None = None,
-        budget: float | None = None,
-        relations: bool = False,
+        **wishes: Unpack[Wishes],
     ) -> Iterator[Explanation]:
         """One explanation per (user, item), in order, computed in batches.
 
         Memory does not grow with the pairs. For whole lists `explain_all` is many times faster.
         """
-        asked = Options(
-            k=k,
-            by=by,
-            changes=changes,
-            prefer=prefer,
-            scope=scope,
-            lock=lock,  # type: ignore[arg-type]
-            unlock=unlock,  # type: ignore[arg-type]
-            max_changes=max_changes,
-            alternatives=alternatives,
-            robust=robust,
-            budget=budget,
-            relations=relations,
-        )
+        asked = Options.of(k, **wishes)
         self._asker.check(asked)
         rows = (
             (row_of(self.data.users, user), row_of(self.data.items, item)) for user, item in pairs
@@ -153,30 +118,10 @@ class Explainer:
         self,
         users: Iterable[object] | None = None,
         k: int = 20,
-        *,
-        by: Way | None = None,
-        changes: Changes = "replace",
-        prefer: Preference = "decisive",
-        scope: Scope = "value",
-        lock: Iterable[Lock] = (),
-        unlock: Iterable[str] = (),
-        max_changes: int | None = None,
-        robust: float | None = None,
-        budget: float | None = None,
+        **wishes: Unpack[Wishes],
     ) -> pl.DataFrame:
         """The whole lists of users, or of everybody, as a table with the columns of `SCHEMA`."""
-        asked = Options(
-            k=k,
-            by=by,
-            changes=changes,
-            prefer=prefer,
-            scope=scope,
-            lock=lock,  # type: ignore[arg-type]
-            unlock=unlock,  # type: ignore[arg-type]
-            max_changes=max_changes,
-            robust=robust,
-            budget=budget,
-        )
+        asked = Options.of(k, **wishes)
         if users is None:
             return self.tables.of_users(np.arange(len(self.data.users)), asked)
         rows = [row_of(self.data.users, user) for user in users]

@@ -46,6 +46,9 @@ class Change:
     """How many values of this relation the item has; wording depends on it."""
     support: int | None = None
     """Items that have the value `after`."""
+    along: bool = False
+    """Whether it goes along with the change before it, as a category's parent; it counts as one
+    with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,9 @@ class Explanation:
     @property
     def size(self) -> int:
         """Number of changes, or of items of the history."""
-        return len(self.history) if self.by == "history" else len(self.changes)
+        if self.by == "history":
+            return len(self.history)
+        return sum(not c.along for c in self.changes)
 
     @property
     def found(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from cerec.errors import ConfigError, one_of
 from cerec.explain.lookup import Lock
@@ -13,6 +13,22 @@ Way = Literal["attributes", "history", "both", "agent"]
 Changes = Literal["replace", "remove", "any"]
 Preference = Literal["decisive", "near"]
 Scope = Literal["value", "item"]
+
+
+class Wishes(TypedDict, total=False):
+    """Keywords of a question beside k; `Options` says what they mean and checks them."""
+
+    by: Way | None
+    changes: Changes
+    prefer: Preference
+    scope: Scope
+    lock: Iterable[Lock]
+    unlock: Iterable[str]
+    max_changes: int | None
+    alternatives: int
+    robust: float | None
+    budget: float | None
+    relations: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +61,11 @@ class Options:
     """Seconds for one explanation of a recommender that is asked for every score."""
     relations: bool = False
     """Whether to add the best answer within each relation alone."""
+
+    @staticmethod
+    def of(k: int, **wishes: Unpack[Wishes]) -> Options:
+        """Options from keywords as people write them."""
+        return Options(k=k, **wishes)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         _whole("k", self.k, 1)

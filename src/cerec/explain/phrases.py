@@ -141,6 +141,7 @@ def _changes(solved: Solved, why: Codes) -> tuple[Codes, Codes, NDArray[np.bool_
     told = (place < w.MOST_TOLD) | (size[row] <= w.MOST_TOLD)
     last = place == np.minimum(size[row], w.MOST_TOLD) - 1
     joint = np.where(place == 0, 0, np.where(last, 2, 1)).astype(np.int8)
+    joint[code == w.NOR] = 3
     return code.astype(np.int8), joint, told, more
 
 

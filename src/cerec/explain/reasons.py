@@ -38,7 +38,9 @@ class Reasons:
         score = float(a.score_before[n])
         if np.isnan(score):
             return ()
-        out = self.parts(user, item, score, effect, less=e, n=n)
+        through, at = solved.through
+        row = through[at[n] : at[n + 1]] if len(through) else through
+        out = self.parts(user, item, score, effect, less=e, n=n, through=row)
         out.append(Reason("usual values", -float(e.usual_values[n])))
         if self._solver.inside.told:
             out.append(Reason("usual history", -float(e.usual_history[n])))
@@ -53,6 +55,7 @@ class Reasons:
         *,
         less: Evidence | None = None,
         n: int = 0,
+        through: Doubles | None = None,
     ) -> list[Reason]:
         """The parts of a score itself, which they add up to; own, popularity and other less those
         of the average item where row `n` of `less` tells them.
@@ -61,7 +64,7 @@ class Reasons:
         values = self._solver.subject.of_item.row(item)
         part = float(self._solver.things.scale[item]) * effect[values]
         out = self._values(user, values, part, effect[values])
-        history, told = self._history(user, item)
+        history, told = self._history(user, item, through)
         ids = labels.data.items.ids
         for h, x in zip(history.tolist(), told.tolist(), strict=True):
             out.append(Reason("history", x, ids[h], labels.item[h]))
@@ -122,10 +125,13 @@ class Reasons:
         values = subject.of_item.take(history).indices
         return np.bincount(values, minlength=len(subject.vocabulary)), len(history)
 
-    def _history(self, user: int, item: int) -> tuple[NDArray[np.int32], Doubles]:
+    def _history(
+        self, user: int, item: int, through: Doubles | None
+    ) -> tuple[NDArray[np.int32], Doubles]:
         inside = self._solver.inside
         if inside.told:
-            through, _ = self._solver.through.parts(np.array([user]), np.array([item]))
+            if through is None:
+                through, _ = self._solver.through.parts(np.array([user]), np.array([item]))
             history = inside.history[inside.history_at[user] : inside.history_at[user + 1]]
             return history, history_parts(inside, user, item, through)
         told = self._solver.subject.contributions(user, item)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.explain.columns.engine import Answers, Question, Source, answer_asked
-from cerec.explain.columns.slots import Values
+from cerec.explain.columns.trees import Values
 from cerec.explain.explanation import Certificate
 from cerec.explain.holds import LAW, MISSING, Spread, held
 from cerec.explain.solving import Solved, Solver
@@ -109,6 +109,7 @@ class _Search:
             indptr=a.indptr,
             lost=a.lost,
             gained=a.gained,
+            along=a.along,
             score_after=after,
             rank_after=rank.astype(np.int32),
             margin=plain.cutoff - after,
@@ -116,22 +117,23 @@ class _Search:
 
     def _reduced(self, a: Answers) -> Answers:
         """Without changes that can be left out, the least helpful first."""
-        n = len(a.lost) - 1
-        while n >= 0 and len(a.lost) > 1:
-            keep = np.arange(len(a.lost)) != n
-            fewer = replace(
-                a, lost=a.lost[keep], gained=a.gained[keep], indptr=np.array([0, keep.sum()])
-            )
-            fewer = self._scored(fewer)
-            a, n = (fewer, len(fewer.lost) - 1) if self._passes(fewer) else (a, n - 1)
+        n = int(a.steps[0]) - 1
+        while n >= 0 and a.steps[0] > 1:
+            keep = np.cumsum(a.along == 0) - 1 != n
+            kept = {name: getattr(a, name)[keep] for name in _CHANGES}
+            fewer = self._scored(replace(a, **kept, indptr=np.array([0, keep.sum()])))
+            a, n = (fewer, int(fewer.steps[0]) - 1) if self._passes(fewer) else (a, n - 1)
         return a
+
+
+_CHANGES = ("lost", "gained", "along")
 
 
 def _row(a: Answers, n: int) -> Answers:
     part = slice(int(a.indptr[n]), int(a.indptr[n + 1]))
     columns = {name: column[n : n + 1] for name, column in _columns(a).items()}
     at = np.array([0, part.stop - part.start], np.int64)
-    return replace(a, **columns, indptr=at, lost=a.lost[part], gained=a.gained[part])
+    return replace(a, **columns, indptr=at, **{name: getattr(a, name)[part] for name in _CHANGES})
 
 
 def _without(a: Answers) -> Answers:
@@ -145,17 +147,18 @@ def _without(a: Answers) -> Answers:
         indptr=at,
         lost=none,
         gained=none,
+        along=none,
         score_after=nan,
         margin=nan,
     )
 
 
 def _together(rows: list[Answers]) -> Answers:
-    names = [*_columns(rows[0]), "lost", "gained"]
+    names = [*_columns(rows[0]), *_CHANGES]
     columns = {name: np.concatenate([getattr(a, name) for a in rows]) for name in names}
     at = np.append(0, np.cumsum([len(a.lost) for a in rows], dtype=np.int64))
     return Answers(**columns, indptr=at)
 
 
 def _columns(a: Answers) -> dict[str, Any]:
-    return {n: getattr(a, n) for n in a.__slots__ if n not in ("indptr", "lost", "gained")}
+    return {n: getattr(a, n) for n in a.__slots__ if n not in ("indptr", *_CHANGES)}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
+from cerec.data.ragged import Ragged
 from cerec.explain.columns.describe import Described, describe
 from cerec.explain.columns.engine import (
     Answers,
@@ -21,8 +23,8 @@ from cerec.explain.columns.engine import (
 )
 from cerec.explain.columns.evidence import weigh
 from cerec.explain.columns.inside import Through, inside_of
-from cerec.explain.columns.slots import Values
 from cerec.explain.columns.told import Evidence, Rows, Things, blank
+from cerec.explain.columns.trees import Values, implied
 from cerec.explain.holds import Firmness
 from cerec.explain.lookup import locked_values, row_of
 from cerec.explain.options import Options
@@ -54,6 +56,8 @@ class Solved:
     """Rows of the users of the block, rising."""
     effects: Doubles
     """(n, V) of these."""
+    through: tuple[Doubles, NDArray[np.int64]]
+    """What each item of the history adds by way of factors, row by row; where each row starts."""
     k: int
     direction: str
 
@@ -80,6 +84,13 @@ class Solver:
         self.computed = [r for r, name in enumerate(data.relations.names) if _looks(name)]
         """Relations that look computed from what people did."""
 
+    @cached_property
+    def above(self) -> Ragged:
+        """Value -> those that all items with it have, where a relation is made so."""
+        computed = np.zeros(len(self._several), bool)
+        computed[[r for r in self.computed if r < len(computed)]] = True
+        return implied(self.subject.of_item, self.relation, computed, MIN_SUPPORT)
+
     def values(self, asked: Options) -> Values:
         """The values as the engine takes them, with locks; the last ones are kept."""
         key = asked.lock, asked.unlock
@@ -100,6 +111,7 @@ class Solver:
             s.scale,
             locked=locked[s.vocabulary],
             several=self._several,
+            above=self.above,
             min_support=MIN_SUPPORT,
         )
 
@@ -145,19 +157,26 @@ class Solver:
             return lambda some: table[np.searchsorted(users, some)]
 
         answers = ask(Source(s.known, part(scores), part(effects)))
-        evidence = self.weigh(users, scores, effects, answers)
+        evidence, through = self.weigh(users, scores, effects, answers)
         rules = question.k, question.direction
         described = self._describe(answers)
         holds = self._holds(answers, *rules)
-        return Solved(answers, evidence, described, holds, self.relation, users, effects, *rules)
+        known = self.relation, users, effects, through
+        return Solved(answers, evidence, described, holds, *known, *rules)
 
     def restated(self, solved: Solved, answers: Answers) -> Solved:
         """The same questions with other answers."""
         scores = self.subject.scores(solved.users)
-        evidence = self.weigh(solved.users, scores, solved.effects, answers)
-        described = self._describe(answers)
-        holds = self._holds(answers, solved.k, solved.direction)
-        return replace(solved, answers=answers, evidence=evidence, described=described, holds=holds)
+        evidence, through = self.weigh(solved.users, scores, solved.effects, answers)
+        about, holds = self._describe(answers), self._holds(answers, solved.k, solved.direction)
+        return replace(
+            solved,
+            answers=answers,
+            evidence=evidence,
+            described=about,
+            holds=holds,
+            through=through,
+        )
 
     def _holds(self, a: Answers, k: int, direction: str) -> Doubles:
         return self.firmness.of(a, k) if direction == "out" else np.full(len(a), np.nan)
@@ -169,8 +188,8 @@ class Solver:
 
     def weigh(
         self, users: NDArray[np.integer], scores: Doubles, effects: Doubles, answers: Answers
-    ) -> Evidence:
-        """Reasons of the rows of `answers`, whose users are in `users`."""
+    ) -> tuple[Evidence, tuple[Doubles, NDArray[np.int64]]]:
+        """Reasons of the rows of `answers`, whose users are in `users`; and what `through` is."""
         rows = np.searchsorted(answers.user, np.append(users, users[-1:] + 1))
         known = self.subject.known.take(users)
         through, through_at = self.through.parts(answers.user, answers.item)
@@ -187,7 +206,7 @@ class Solver:
             asked,
             out,
         )
-        return out
+        return out, (through, through_at)
 
 
 def _several(subject: Subject) -> NDArray[np.bool_]:

@@ -103,7 +103,7 @@ class Tabulator:
                 "certificate": pl.select(pl.when(found).then(pl.lit("minimum"))).to_series(),
                 "counterfactual_item": _take(self._items, d.real),
                 "replacement": _take(self._items, a.replacement),
-                "size": a.size.astype(np.int32),
+                "size": a.steps.astype(np.int32),
                 "changes": self._changes(solved),
                 "history": pl.Series([[]], dtype=pl.List(pl.String)).new_from_index(0, len(a)),
                 "rank_before": _positive(a.rank_before),

@@ -59,7 +59,7 @@ CHANGE = (
     "{more} more of its values been others",
 )
 BEEN, INCLUDED, INSTEAD, WITHOUT, NOR, ALSO, TOO, THAT, MORE = range(len(CHANGE))
-JOINT = ("", ", ", " and ")
+JOINT = ("", ", ", " and ", " or ")
 OUTCOME = (
     "",
     " Had {changes}, it would be at rank {after} and {replacement} would be in your list instead.",
@@ -98,6 +98,7 @@ NOT_ROBUST = (
     " No set of allowed changes was found that would take it out and hold with a probability of "
     "{share} %."
 )
+TOGETHER = "Values of {relation} that imply each other change together and count as one change."
 KEPT = "{relation} looks computed from what people did, so it was kept as it is."
 FIT_OFF = (
     "The change moves the score by {moved} by fitted effects; what they say of this item's own "
@@ -129,8 +130,16 @@ def fill(template: str, fields: Mapping[str, object]) -> str:
 
 
 def item_label(id: str, name: str) -> str:
-    """The name of an item; `item 42` where a number is all there is."""
-    return f"item {id}" if name == id and id.isdigit() else name
+    """The name of an item, `The Net` where a catalogue says `Net, The`; `item 42` where a number is
+    all there is.
+    """
+    if name == id and id.isdigit():
+        return f"item {id}"
+    found = _ARTICLE.fullmatch(name)
+    return f"{found[2]} {found[1]}{found[3] or ''}" if found else name
+
+
+_ARTICLE = re.compile(r"(.+), (The|An?|Il|L[aeo]s?|El|Der|Die|Das|Les?)( \(.*\))?")
 
 
 def at_start(label: str) -> str:
@@ -155,6 +164,13 @@ def listing(parts: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(parts[:-1])} {last} {parts[-1]}"
 
 
+def few(parts: Sequence[str]) -> str:
+    """A listing that ends in a count where there are too many."""
+    if len(parts) <= MOST_TOLD:
+        return listing(parts)
+    return listing([*parts[: MOST_TOLD - 1], f"{len(parts) - MOST_TOLD + 1} other items"])
+
+
 def number_text(x: float) -> str:
     """A small number of things, to a tenth where it is below ten."""
     return TENTHS[round(x * 10)] if x < 9.95 else str(round(x))
@@ -177,7 +193,7 @@ def reason_label(r: Reason) -> str:
     """A part of a score, for tables of parts."""
     if r.kind == "value":
         return f"{relation_label(r.relation_name)}: {r.name}"
-    return r.name if r.kind == "history" else REASON[r.kind]
+    return item_label(r.id or "", r.name) if r.kind == "history" else REASON[r.kind]
 
 
 def compared(item: Named, other: Named, difference: float, parts: Sequence[Reason]) -> str:
@@ -201,7 +217,8 @@ REASON = {
 
 def segments(e: Explanation) -> list[tuple[str, bool]]:
     """The text cut into parts; true marks the name of an item."""
-    items = [n.name for n in (*e.names[1:], *e.history) if not n.name.isdigit()]
+    named = (*e.names[1:], *e.history)
+    items = [item_label(n.id, n.name) for n in named if not n.name.isdigit()]
     if not items:
         return [(e.text, False)]
     names = "|".join(map(re.escape, sorted(set(items), key=len, reverse=True)))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cerec.explain.explanation import Explanation
+from cerec.explain.explanation import ANSWERED, Explanation
+from cerec.explain.options import Options
 
 if TYPE_CHECKING:
     from cerec.runs.run import Run
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 SAMPLE_USERS = 100
 SAMPLE_ITEMS = 10
 AUDITED_USERS = 500
-_MOST = 12
+_MOST, _TOGETHER = 12, 1024
 
 
 def run_facts(run: Run) -> dict[str, Any]:
@@ -62,11 +63,14 @@ def overview(run: Run, k: int = 20) -> dict[str, Any]:
     """
     found = list(run.explain_many(_pairs(run, k), k=k))
     verified = [e for e in found if e.found]
-    status = Counter(e.status for e in found)
+    status = _statuses(run, k) or Counter(e.status for e in found)
+    answered = sum(n for name, n in status.items() if name in ANSWERED)
     return {
         "history": [clean(row) for row in run.history],
-        "sample": {"pairs": len(found), "users": len({e.user for e in found}), "k": k},
-        "coverage": len(verified) / len(found) if found else None,
+        "sample": {"pairs": len(found), "users": len({e.user for e in found}), "k": k}
+        | {"answered": len(verified) / len(found) if found else None},
+        "pairs": status.total(),
+        "coverage": answered / status.total() if status else None,
         "status": dict(sorted(status.items())),
         "certificates": dict(sorted(Counter(e.certificate or "none" for e in verified).items())),
         "sizes": _histogram([e.size for e in verified]),
@@ -84,6 +88,19 @@ def _audit(run: Run, k: int) -> dict[str, Any]:
     found = run.audit(k, sample=AUDITED_USERS)
     kept = ("users", "pairs", "parameters", "values", "segments")
     return {"text": disclosure(found), **{key: found.to_dict()[key] for key in kept}}
+
+
+def _statuses(run: Run, k: int) -> Counter[str]:
+    """Every listed item of everybody by what attributes explain of it; nothing where a recommender
+    is asked for every score, which would take too long.
+    """
+    out: Counter[str] = Counter()
+    users = np.arange(len(run.data.users))
+    for start in range(0, len(users) if run.explainer.compiled else 0, _TOGETHER):
+        some = users[start : start + _TOGETHER]
+        table = run.explainer.tables.of_users(some, Options(k=k, by="attributes"))
+        out.update(dict(table["status"].value_counts().iter_rows()))
+    return out
 
 
 def _pairs(run: Run, k: int) -> list[tuple[str, str]]:

@@ -10,7 +10,6 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from cerec.explain.explanation import Named
-from cerec.runs.run import Recommendation
 
 
 class UserFound(BaseModel):
@@ -66,19 +65,31 @@ class History(BaseModel):
     results: list[Named]
 
 
+class Listed(BaseModel):
+    """One entry of a list, with a few of its attributes."""
+
+    item: str
+    name: str
+    score: float
+    rank: int
+    about: str
+
+
 class Recommendations(BaseModel):
     """A user's list, best first."""
 
     user: Named
     k: int
-    results: list[Recommendation]
+    results: list[Listed]
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
                 {
                     "user": {"id": "42", "name": "42"},
                     "k": 1,
-                    "results": [{"item": "7", "name": "Heat", "score": 3.25, "rank": 1}],
+                    "results": [
+                        {"item": "7", "name": "Heat", "score": 3.25, "rank": 1, "about": "Crime"}
+                    ],
                 }
             ]
         }
@@ -118,10 +129,12 @@ class RunFacts(BaseModel):
 
 
 class Overview(BaseModel):
-    """Training curves, and explanations over a fixed sample of users."""
+    """Training curves, what explains everybody's list, and a closer look at a fixed sample."""
 
     history: list[dict[str, Any]]
-    sample: dict[str, int]
+    sample: dict[str, float | None]
+    pairs: int
+    """Listed items that `coverage` and `status` count."""
     coverage: float | None
     status: dict[str, int]
     certificates: dict[str, int]

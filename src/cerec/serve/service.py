@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from concurrent.futures import Future
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -120,8 +121,28 @@ class Service:
         else:
             name = _named(self._run.data.users, self._run.data.users.row(user))
             listed = self._run.recommend(user, k)
-        found = [{"item": r.item, "name": r.name, "score": r.score, "rank": r.rank} for r in listed]
+        found = [
+            {"item": r.item, "name": r.name, "score": r.score, "rank": r.rank}
+            | {"about": self._about(self._run.data.items.row(r.item))}
+            for r in listed
+        ]
         return {"user": name, "k": k, "results": found}
+
+    @cached_property
+    def _telling(self) -> NDArray[np.int64]:
+        """(R,) the place of each relation, first those whose values many items share."""
+        facts, n = self._run.facts, len(self._run.data.relations)
+        items = np.bincount(facts.relation, facts.holders.counts, n)
+        return np.argsort(
+            np.argsort(-items / np.maximum(np.bincount(facts.relation, minlength=n), 1))
+        )
+
+    def _about(self, row: int) -> str:
+        """What an item is, in a few of its attributes."""
+        data, facts = self._run.data, self._run.facts
+        values = facts.of_item.row(row)
+        first = values[np.argsort(self._telling[facts.relation[values]], kind="stable")]
+        return " · ".join(data.entities.name(int(a)) for a in facts.attribute[first[:4]])
 
     # -- one item --------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from cerec.threads import load_torch, set_threads
+from cerec_bench.cli.answers import answers
 from cerec_bench.cli.compare import compare
 from cerec_bench.cli.explanations import compare_explanations
 from cerec_bench.cli.firmness import stability, truth
@@ -25,6 +26,7 @@ def _root() -> None:
     set_threads()
 
 
+app.command()(answers)
 app.command()(compare)
 app.command("explanations")(compare_explanations)
 app.command()(run)

@@ -9,18 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.explain.columns.slots import (
-    NO_GAIN,
-    NO_LOSS,
-    OWN,
     REPLACE,
     Goal,
     Room,
-    Values,
     flips,
     make_room,
     score_after,
     smallest,
 )
+from cerec.explain.columns.trees import NO_GAIN, NO_LOSS, OWN, Values, spread
 from cerec.recommend.rank import Doubles, Ints, Longs, first, lean, place, unseen
 
 FOUND, NOT_FOUND, NO_ATTRIBUTES, NOTHING_CHANGEABLE, NOT_IN_QUESTION = range(5)
@@ -67,7 +64,7 @@ def _cheapest(values: Values, room: Room) -> None:
             v = values.of_item[p]
             if not values.mark[v] & NO_GAIN:
                 r = values.relation[v]
-                room.least[r, j] = min(room.least[r, j], room.effect[v])
+                room.least[r, j] = min(room.least[r, j], room.whole[v])
 
 
 @lean
@@ -198,6 +195,20 @@ def _answer(
 
 
 @lean
+def _write(values: Values, room: Room, item: int, size: int, out: Ints, used: int) -> int:
+    """Write the room's changes value by value; how many."""
+    start = used
+    for m in range(size):
+        loss, gain = room.lost[m], room.gained[m]
+        if values.tree[values.relation[max(loss, gain)]]:
+            used += spread(values, room, item, loss, gain, out, used)
+        else:
+            out[0, used], out[1, used], out[2, used] = loss, gain, 0
+            used += 1
+    return used - start
+
+
+@lean
 def _bar(room: Room, size: int, bar: int) -> None:
     """Keep the next answer from this one's gains or losses; from the others, if it has none."""
     gains = losses = False
@@ -215,7 +226,10 @@ def _bar(room: Room, size: int, bar: int) -> None:
 def _enter(values: Values, room: Room, rules: Rules, effects: Doubles) -> None:
     """Turn to another user."""
     for v in range(len(effects)):
-        room.effect[v] = rules.sign * effects[v]
+        room.effect[v] = room.whole[v] = rules.sign * effects[v]
+    for v in range(len(effects) if len(values.above) else 0):
+        for q in range(values.above_at[v], values.above_at[v + 1]):
+            room.whole[v] += room.effect[values.above[q]]
     room.ready[:] = 0
     if rules.one_item:
         _cheapest(values, room)
@@ -232,14 +246,15 @@ def answer_block(
     rules: Rules,
     rows: Longs,
     out: Columns,
-) -> tuple[Ints, Ints]:
-    """Fill the rows `rows[u]` to `rows[u + 1]` of each user; what is lost and gained, row by row.
+) -> Ints:
+    """Fill the rows `rows[u]` to `rows[u + 1]` of each user; what is lost and gained, row by row,
+    and whether it goes along with the change before it.
 
     Rows without a question have the item -1; so have turns without an answer, afterwards.
     """
     room = make_room(values, rules.one_item)
     order = np.empty(min(rules.k + 1, len(values.scale)), np.int32)
-    changes, used = np.empty((2, len(out.item) + 64), np.int32), 0
+    changes, used = np.empty((3, len(out.item) + 64), np.int32), 0
     for u, user in enumerate(users):
         unseen(scores[u], known[known_at[user] : known_at[user + 1]], room.row)
         _enter(values, room, rules, effects[u])
@@ -255,12 +270,11 @@ def answer_block(
                 if size == 0:
                     out.item[max(at, p + 1) : p + rules.turns] = -1
                     break
-                while used + size > changes.shape[1]:
+                while used + size + 2 * values.longest > changes.shape[1]:
                     changes = np.concatenate((changes, np.empty_like(changes)), axis=1)
-                for m in range(size):
-                    changes[0, used], changes[1, used] = room.lost[m], room.gained[m]
-                    used += 1
+                out.size[at] = _write(values, room, out.item[at], size, changes, used)
+                used += out.size[at]
                 _bar(room, size, rules.bar)
             for v in range(len(room.mark)):
                 room.mark[v] = values.mark[v]
-    return changes[0, :used], changes[1, :used]
+    return changes[:, :used]

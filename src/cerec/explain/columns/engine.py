@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, DataError
 from cerec.explain.columns.block import Columns, Rules, answer_block
-from cerec.explain.columns.slots import ANY, NO_GAIN, NO_LOSS, REMOVE, REPLACE, Values
+from cerec.explain.columns.slots import ANY, REMOVE, REPLACE
+from cerec.explain.columns.trees import NO_GAIN, NO_LOSS, Values
 from cerec.recommend.rank import Doubles, Ints, Longs
 from cerec.threads import blas_threads, kernel_threads
 
@@ -91,6 +92,8 @@ class Answers:
     indptr: Longs
     lost: Ints
     gained: Ints
+    along: Ints
+    """1 where a change goes along with the one before it, as a parent with its category."""
     score_after: Doubles
     """nan without an answer, and so the margin."""
     rank_after: Ints
@@ -103,8 +106,14 @@ class Answers:
 
     @property
     def size(self) -> Longs:
-        """Changes of each row."""
+        """Changed values of each row."""
         return np.diff(self.indptr)
+
+    @property
+    def steps(self) -> Longs:
+        """Changes of each row; those that go along with another do not count."""
+        row = np.repeat(np.arange(len(self)), self.size)
+        return np.bincount(row[self.along == 0], minlength=len(self))
 
     def totals(self) -> dict[str, int]:
         """Questions by status, and the changes of their first answers."""
@@ -126,11 +135,12 @@ def make_values(
     *,
     locked: NDArray[np.bool_] | None = None,
     several: NDArray[np.bool_] | None = None,
+    above: Ragged | None = None,
     min_support: int = 5,
 ) -> Values:
     """The values of items as the search takes them: `relation` (V,) rises, `several` (R,) tells
     relations that may hold more than one value (default: none). Locked values are neither lost nor
-    gained, and none with fewer than `min_support` items is gained.
+    gained, and none with fewer than `min_support` items is gained. `above`: `trees.implied`.
     """
     if np.any(np.diff(relation) < 0):
         raise DataError("values must be in the order of their relations")
@@ -139,6 +149,10 @@ def make_values(
     n_relations = int(relation[-1]) + 1 if len(relation) else 0
     if several is None:
         several = np.zeros(n_relations, bool)
+    if above is None:
+        above = Ragged(np.zeros(len(relation) + 1, np.int64), np.zeros(0, np.int32))
+    tree = np.zeros(len(several), bool)
+    tree[relation[above.indices]] = True
     may_lose = np.ones(len(relation), bool) if locked is None else ~locked
     may_gain = may_lose & (support >= min_support)
     gain = np.flatnonzero(may_gain).astype(np.int32)
@@ -151,7 +165,10 @@ def make_values(
         gain=gain,
         several=several,
         scale=np.ascontiguousarray(scale, np.float64),
-        longest=int(of_item.counts.max(initial=0)),
+        longest=int(of_item.counts.max(initial=0)) + int(above.counts.max(initial=0)),
+        above_at=above.indptr,
+        above=above.indices,
+        tree=tree,
     )
 
 
@@ -235,7 +252,7 @@ def _answers(
     out = Columns._make([*questions, *(np.full(n, value) for value in blank)])
     size = max(1, _BLOCK_BYTES // (8 * (n_items + n_values + 1)))
 
-    def block(first: int) -> tuple[Ints, Ints]:
+    def block(first: int) -> Ints:
         some = users[first : first + size]
         ends = rows[first : first + len(some) + 1]
         return answer_block(
@@ -254,14 +271,16 @@ def _answers(
     threads = min(kernel_threads(), len(firsts))
     with blas_threads(1), ThreadPoolExecutor(max(threads, 1)) as pool:
         parts = list((map if threads < 2 else pool.map)(block, firsts))
+    lost, gained, along = np.concatenate([np.zeros((3, 0), np.int32), *parts], axis=1)
     keep = out.item >= 0
     kept = {name: column[keep] for name, column in out._asdict().items()}
     return Answers(
         user=np.repeat(users, np.diff(rows))[keep],
         turn=np.tile(np.arange(turns, dtype=np.int32), len(asked[0]))[keep],
         indptr=np.append(0, np.cumsum(kept.pop("size"), dtype=np.int64)),
-        lost=np.concatenate([np.zeros(0, np.int32), *(lost for lost, _ in parts)]),
-        gained=np.concatenate([np.zeros(0, np.int32), *(gained for _, gained in parts)]),
+        lost=lost,
+        gained=gained,
+        along=along,
         margin=rules.sign * (kept["cutoff"] - kept["score_after"]),
         **kept,
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.explain.columns.told import Inside
+from cerec.recommend.linear.folding import add_outer
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.subject import Subject
 
@@ -67,17 +69,57 @@ class Through:
         a = self._arrays
         if a is None:
             return _NOTHING
-        counts = np.diff(a.history_ptr)[user]
-        at = np.append(0, np.cumsum(counts))
+        at = np.append(0, np.cumsum(np.diff(a.history_ptr)[user]))
         out = np.empty(int(at[-1]))
-        start = np.flatnonzero(np.diff(user, prepend=-1))
-        for low, high in zip(start.tolist(), [*start[1:].tolist(), len(user)], strict=True):
-            here = slice(a.history_ptr[user[low]], a.history_ptr[user[low] + 1])
-            mine, weight = a.item_vector[a.history[here]], a.weight[here]
-            system = self._system + mine.T @ (mine * weight[:, None])
-            goal = np.linalg.solve(system, self._z[item[low:high]].T)
-            out[at[low] : at[high]] = ((mine @ goal) * weight[:, None]).T.ravel()
+        known = a.history_ptr, a.history, a.weight, a.item_vector
+        _parts(np.asarray(user), np.asarray(item), at, *known, self._system, self._z, out)
         return out, at
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def _parts(user, item, at, history_at, history, weight, vector, system, z, out):  # type: ignore[no-untyped-def]
+    """Fill `out`: one system for the rows of a user, which stand together."""
+    d, first = vector.shape[1], 0
+    while first < len(user):
+        last, u = first, user[first]
+        while last < len(user) and user[last] == u:
+            last += 1
+        upper, nothing = system.copy(), np.zeros(d)
+        for q in range(history_at[u], history_at[u + 1]):
+            add_outer(upper, nothing, vector[history[q]], weight[q])
+        goal = np.empty((d, last - first))
+        for n in range(first, last):
+            goal[:, n - first] = z[item[n]]
+        _solve_all(upper, goal)
+        for n in range(first, last):
+            for p in range(at[n + 1] - at[n]):
+                q = history_at[u] + p
+                total = 0.0
+                for k in range(d):
+                    total += vector[history[q], k] * goal[k, n - first]
+                out[at[n] + p] = weight[q] * total
+        first = last
+
+
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def _solve_all(upper, goal):  # type: ignore[no-untyped-def]
+    """`itemitem.solve` for all columns of `goal` (d, n)."""
+    k = len(goal)
+    for j in range(k):
+        top = np.sqrt(upper[j, j])
+        upper[j, j:] /= top
+        goal[j] /= top
+        for a in range(j + 1, k):
+            times = upper[j, a]
+            for b in range(a, k):
+                upper[a, b] -= times * upper[j, b]
+            for n in range(goal.shape[1]):
+                goal[a, n] -= times * goal[j, n]
+    for j in range(k - 1, -1, -1):
+        for b in range(j + 1, k):
+            for n in range(goal.shape[1]):
+                goal[j, n] -= upper[j, b] * goal[b, n]
+        goal[j] /= upper[j, j]
 
 
 def _arrays(subject: Subject) -> Any:

@@ -24,6 +24,7 @@ smallest answer. So it is for each kind of changes:
 A relation the item has no value of has no slots, and slots worth 0 are left out. Ties go to the
 smaller value among equal effects and to the smaller relation among equal slots. Lifting an item is
 lowering it with all signs turned, bit by bit: `Room.effect` is times the sign of the question.
+A relation whose values imply each other has one slot, the best change of a branch (`trees`).
 """
 
 from __future__ import annotations
@@ -34,27 +35,13 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.explain.columns.trees import NO_GAIN, NO_LOSS, OWN, Values, cut, grafts
 from cerec.recommend.rank import Doubles, Ints, Longs, lean
 
 REPLACE, REMOVE, ANY = range(3)
-OWN, NO_GAIN, NO_LOSS = 1, 2, 4  # bits of Room.mark
 _FEW = 8  # gains of a relation that are sorted at first; seldom more are needed
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
-
-
-class Values(NamedTuple):
-    """Items and their values: I items, V values in the order of their R relations."""
-
-    at: Longs  # (I + 1,) where the values of each item start in `of_item`
-    of_item: Ints
-    relation: Ints  # (V,)
-    mark: NDArray[np.uint8]  # (V,) bits NO_LOSS, NO_GAIN
-    gain_at: Longs  # (R + 1,) where each relation starts in `gain`
-    gain: Ints  # the values that may be gained
-    several: NDArray[np.bool_]  # (R,) whether a relation may hold more than one value
-    scale: Doubles  # (I,) above 0
-    longest: int  # most values of an item
 
 
 class Goal(NamedTuple):
@@ -73,7 +60,8 @@ class Room(NamedTuple):
 
     row: Doubles  # (I,) scores, nan for known items
     effect: Doubles  # (V,) times the sign
-    mark: NDArray[np.uint8]  # (V,) bits OWN, NO_GAIN, NO_LOSS
+    whole: Doubles  # (V,) the same, with what each value implies
+    mark: NDArray[np.uint8]  # (V,) bits OWN, NO_GAIN, NO_LOSS, GOES
     best: Ints  # `Values.gain`, each relation sorted as far as `ready`
     ready: Longs  # (R,)
     lose: Ints  # of one relation of the item, best first
@@ -91,15 +79,15 @@ class Room(NamedTuple):
 def make_room(values: Values, one_item: bool) -> Room:
     """Room for one thread."""
     n_items, n_values, n_relations = len(values.scale), len(values.relation), len(values.several)
-    by_item, by_value = np.empty((2, n_items)), np.empty((3, n_values))
+    by_item, by_value = np.empty((2, n_items)), np.empty((4, n_values))
     ints = np.empty((4, n_values), np.int32)
     lose, ready = np.empty(values.longest, np.int32), np.zeros(n_relations, np.int64)
     least = np.empty((n_relations, n_items if one_item else 0))
     row, bound, mark, top = by_item[0], by_item[1], values.mark.copy(), np.empty(n_relations)
-    effect, worth, free = by_value[0], by_value[1], by_value[2]
+    effect, whole, worth, free = by_value[0], by_value[1], by_value[2], by_value[3]
     best, gain, lost, gained = ints[0], ints[1], ints[2], ints[3]
     slots = lost, gained, worth, free, bound, least
-    return Room(row, effect, mark, best, ready, lose, gain, top, *slots)
+    return Room(row, effect, whole, mark, best, ready, lose, gain, top, *slots)
 
 
 @lean
@@ -129,7 +117,7 @@ def _insert(rows: Ints, to: int, v: int, effect: Doubles, turn: int) -> None:
 def _sort_more(values: Values, room: Room, r: int) -> None:
     """Sort the best gains of relation r: a few, or four times as many as were."""
     low = values.gain_at[r]
-    best, effect = room.best[low:], room.effect
+    best, effect = room.best[low:], room.whole
     n, want, worst = 0, max(_FEW, 4 * room.ready[r]), np.inf
     for at in range(low, values.gain_at[r + 1]):
         v = values.gain[at]
@@ -192,14 +180,66 @@ def _pair(
             b = room.effect[gain]
         if not a - b > 0.0:
             break
-        to = n
-        while to > 0 and room.worth[to - 1] < a - b:
-            room.worth[to] = room.worth[to - 1]
-            room.lost[to], room.gained[to] = room.lost[to - 1], room.gained[to - 1]
-            to -= 1
-        room.worth[to], room.lost[to], room.gained[to] = a - b, loss, gain
-        n += 1
+        n = _enter_slot(room, n, a - b, loss, gain)
     return n, most
+
+
+@lean
+def _enter_slot(room: Room, n: int, worth: float, loss: int, gain: int) -> int:
+    """Sort a slot in behind its equals; how many there are."""
+    to = n
+    while to > 0 and room.worth[to - 1] < worth:
+        room.worth[to] = room.worth[to - 1]
+        room.lost[to], room.gained[to] = room.lost[to - 1], room.gained[to - 1]
+        to -= 1
+    room.worth[to], room.lost[to], room.gained[to] = worth, loss, gain
+    return n + 1
+
+
+@lean
+def _graft(values: Values, room: Room, r: int, toward: int) -> int:
+    """The best value to gain in tree r in place of the branch that goes; -1: none."""
+    best = -1
+    if toward >= 0:
+        for p in range(values.at[toward], values.at[toward + 1]):
+            v = values.of_item[p]
+            better = best < 0 or room.whole[v] < room.whole[best]
+            if better and values.relation[v] == r and grafts(values, room.mark, v):
+                best = v
+        return best
+    low = values.gain_at[r]
+    for at in range(low, values.gain_at[r + 1]):
+        if at == low + room.ready[r]:
+            _sort_more(values, room, r)
+        if grafts(values, room.mark, room.best[at]):
+            return room.best[at]
+    return best
+
+
+@lean
+def _branch(
+    values: Values, room: Room, mode: int, r: int, start: int, end: int, toward: int, n: int
+) -> tuple[int, bool]:
+    """Sort the best change of tree r in; whether any change is possible."""
+    best, loss, gain, possible = 0.0, -1, -1, False
+    room.top[r] = -np.inf
+    for p in range(start - 1, end):
+        v, a, may = -1, 0.0, mode == ANY and values.several[r]
+        if p >= start:
+            v = values.of_item[p]
+            a, may = cut(values, room.mark, room.effect, start, end, v)
+        if not may:
+            continue
+        g = -1 if mode == REMOVE else _graft(values, room, r, toward)
+        if g >= 0 and mode == ANY and v >= 0 and not room.whole[g] < 0.0:
+            g = -1
+        if g < 0 and (mode == REPLACE or v < 0):
+            continue
+        room.top[r], possible = max(room.top[r], a), True
+        worth = a - room.whole[g] if g >= 0 else a
+        if worth > best:
+            best, loss, gain = worth, v, g
+    return (_enter_slot(room, n, best, loss, gain) if best > 0.0 else n), possible
 
 
 @lean
@@ -213,7 +253,7 @@ def _slots(
     n, possible, more = 0, False, False
     p, end = values.at[item], values.at[item + 1]
     while p < end:
-        r, n_lose = values.relation[values.of_item[p]], 0
+        r, n_lose, start = values.relation[values.of_item[p]], 0, p
         asked = only < 0 or only == r
         while p < end and values.relation[values.of_item[p]] == r:
             v = values.of_item[p]
@@ -222,7 +262,10 @@ def _slots(
                 n_lose += 1
             p += 1
         room.top[r] = room.effect[room.lose[0]] if n_lose else -np.inf
-        if asked:
+        if asked and values.tree[r]:
+            n, some = _branch(values, room, mode, r, start, p, toward, n)
+            possible |= some
+        elif asked:
             n, most = _pair(values, room, mode, r, n_lose, toward, cap, n)
             possible, more = possible or most > 0, more or most == cap
     return n, possible, more

@@ -1,5 +1,5 @@
 // One explanation, drawn: sentence, changes, rank scale, path.
-import { bdi, count, el, icon, number, plural } from "./dom.js";
+import { bdi, count, el, icon, number, percent, plural, words } from "./dom.js";
 import { pathGraph } from "./graph.js";
 import { rankScale } from "./scale.js";
 
@@ -8,14 +8,13 @@ export function nameOf(explanation, id) {
 }
 
 // The sentence with the names in it set apart; longer names first, so that none is cut in two.
-// Names of items stand between asterisks in the text, which are left out here.
 export function sentence(explanation) {
   const marks = new Map();
   for (const c of explanation.changes) {
     if (c.before_name) marks.set(c.before_name, "was");
     if (c.after_name) marks.set(c.after_name, "would");
   }
-  for (const n of explanation.names.slice(1)) marks.set(`*${n.name}*`, "title");
+  for (const n of [...explanation.names.slice(1), ...explanation.history]) marks.set(n.name, "title");
   const names = [...marks.keys()].filter((n) => n.length > 1).sort((a, b) => b.length - a.length);
   const line = el("p", { class: "sentence", dir: "auto" });
   let rest = explanation.text;
@@ -27,7 +26,7 @@ export function sentence(explanation) {
     }
     if (first === null) break;
     const kind = marks.get(first.name);
-    line.append(rest.slice(0, first.at), el("b", { class: kind }, bdi(kind === "title" ? first.name.slice(1, -1) : first.name)));
+    line.append(rest.slice(0, first.at), el("b", { class: kind }, bdi(first.name)));
     rest = rest.slice(first.at + first.name.length);
   }
   line.append(rest);
@@ -55,18 +54,21 @@ export function seal(e) {
     el("span", {}, words ? `${ANSWERED[e.status]}, ${words}` : ANSWERED[e.status], e.certificate === "toward" && bdi(nameOf(e, e.counterfactual_item))));
 }
 
-const KINDS = { own: "the item itself", popularity: "how popular its attributes are", other: "everything else", "usual values": "attributes of the average item", "usual history": "your history for the average item" };
+const KINDS = { own: "liked more than its attributes say", popularity: "attributes that everybody likes", other: "what its attributes do not carry", "usual values": "usual: attributes of the average item", "usual history": "usual: what your history says for the average item" };
+const OTHERS = { value: "other attributes", history: "other items you know", "": "smaller parts" };
+const usual = (r) => (r.count === null || r.count === undefined ? null : ` ${count(r.count)} of yours, ${number(r.usual)} usual`);
 
-// The largest parts of the score as bars, the rest in one; together they are the lead.
+// The largest parts of the score as bars, the others by kind; together they are the lead.
 function reasonBars(reasons) {
-  const shown = reasons.slice(0, 6);
-  const rest = reasons.slice(6).reduce((sum, r) => sum + r.part, 0);
-  const rows = shown.map((r) => ({ name: r.relation_name ? `${r.relation_name}: ${r.name}` : r.name || KINDS[r.kind] || r.kind, part: r.part }));
-  if (reasons.length > 6) rows.push({ name: `${count(reasons.length - 6)} smaller parts`, part: rest });
+  const rows = reasons.slice(0, 6).map((r) => ({ name: r.relation_name ? `${words(r.relation_name)}: ${r.name}` : r.name || KINDS[r.kind] || r.kind, part: r.part, note: usual(r) }));
+  for (const [kind, name] of Object.entries(OTHERS)) {
+    const rest = reasons.slice(6).filter((r) => (r.kind in OTHERS ? r.kind : "") === kind);
+    if (rest.length) rows.push({ name: `${count(rest.length)} ${name}`, part: rest.reduce((sum, r) => sum + r.part, 0) });
+  }
   const widest = Math.max(...rows.map((r) => Math.abs(r.part)), 1e-12);
   const total = reasons.reduce((sum, r) => sum + r.part, 0);
   return el("dl", { class: "reasons", "aria-label": "Parts of the score" }, rows.map((r) =>
-    el("div", { class: r.part < 0 ? "reason against" : "reason" }, el("dt", {}, bdi(r.name)),
+    el("div", { class: r.part < 0 ? "reason against" : "reason" }, el("dt", { title: r.name }, bdi(r.name), r.note && el("span", { class: "fine" }, r.note)),
       el("dd", {}, el("span", { class: "bar", style: `inline-size:${(60 * Math.abs(r.part)) / widest}%` }), ` ${r.part < 0 ? "−" : "+"}${number(Math.abs(r.part))}`))),
     el("div", { class: "reason total" }, el("dt", {}, "above the average item"), el("dd", {}, number(total))));
 }
@@ -74,7 +76,7 @@ function reasonBars(reasons) {
 export function changeRows(changes) {
   return el("ul", { class: "changes", "aria-label": "Changes" }, changes.map((c) =>
     el("li", { class: "change" },
-      el("span", { class: "relation" }, bdi(c.relation_name || c.relation)),
+      el("span", { class: "relation" }, bdi(words(c.relation_name || c.relation))),
       chip("before", c.before_name ?? c.before, "not there"),
       el("span", { class: "to", role: "img", "aria-label": "becomes" }, icon("arrow")),
       chip("after", c.after_name ?? c.after, "removed"))));
@@ -92,6 +94,7 @@ function outcome(e) {
   return el("dl", { class: "numbers" },
     pair("Score", `${number(e.score_before)} → ${number(e.score_after)}`),
     pair("Score to pass", number(e.cutoff)),
+    typeof e.holds === "number" && pair("Holds if a tenth of the data goes", percent(e.holds)),
     el("div", { class: "wide" }, el("dt", {}, comes === "comes in" ? "Comes in instead" : "Drops out for it"), el("dd", {}, bdi(other, "would"))));
 }
 
@@ -99,19 +102,32 @@ const pair = (name, value) => el("div", {}, el("dt", {}, name), el("dd", {}, val
 
 function answerBlock(e) {
   if (e.by === "history") return block(e.question === "why_not" ? "What it would take" : "Without these", el("ul", { class: "changes", "aria-label": "Items" }, e.history.map((n) => el("li", { class: "change" }, el("span", { class: "chip before" }, bdi(n.name))))));
-  return block(e.changes.length === 1 ? "The one change" : `The ${count(e.changes.length)} changes`, changeRows(e.changes));
+  const n = e.changes.filter((c) => !c.along).length;
+  return block(n === 1 ? "The one change" : `The ${count(n)} changes`, changeRows(e.changes));
 }
 
 export function explanationCard(e) {
   const why = e.reasons.length > 0 && block("Why it is there", reasonBars(e.reasons));
-  if (!(e.status in ANSWERED)) return el("div", { class: "card-body" }, seal(e), sentence(e), why);
+  const notes = e.notes.map((n) => el("p", { class: "fine" }, n));
+  if (!(e.status in ANSWERED)) return el("div", { class: "card-body" }, seal(e), sentence(e), notes, why);
   return el("div", { class: "card-body" },
     seal(e),
     sentence(e),
     answerBlock(e),
+    notes,
     why,
     block("What it does to the rank", rankScale({ before: e.rank_before, after: e.rank_after, k: e.k }), outcome(e)),
     e.path.length > 0 && block("How the agent walked there", pathGraph(e.path, e.question === "why_not" ? "asked about" : "recommended")));
+}
+
+// The best answer within each relation, and an answer of the other kind.
+export function besides(e, history) {
+  const other = history && history.by !== e.by && history.status in ANSWERED ? history : e.beside;
+  return [
+    other && block(other.by === "history" ? "By your history" : "By its attributes", sentence(other), other.by !== "history" && changeRows(other.changes)),
+    e.by_relation.length > 0 && block("Within one relation alone", el("ul", { class: "relation-ways" }, e.by_relation.map((way) =>
+      el("li", {}, changeRows(way.changes), el("span", { class: "fine" }, `rank ${count(way.rank_before)} → ${count(way.rank_after)}`))))),
+  ];
 }
 
 export function block(title, ...content) {
@@ -119,8 +135,8 @@ export function block(title, ...content) {
 }
 
 export function explanationText(e) {
-  const lines = [e.text.replaceAll("*", "")];
-  for (const c of e.changes) lines.push(`  ${c.relation_name || c.relation}: ${c.before_name ?? c.before ?? "(not there)"} -> ${c.after_name ?? c.after ?? "(removed)"}`);
+  const lines = [e.text];
+  for (const c of e.changes) lines.push(`  ${words(c.relation_name || c.relation)}: ${c.before_name ?? c.before ?? "(not there)"} -> ${c.after_name ?? c.after ?? "(removed)"}`);
   if (e.status in ANSWERED) lines.push(`  rank ${e.rank_before} -> ${e.rank_after} of the top ${e.k}; ${plural(e.by === "history" ? e.history.length : e.changes.length, e.by === "history" ? "item" : "change")}, ${e.certificate || e.status}`);
   return lines.join("\n");
 }

@@ -75,3 +75,9 @@ export function icon(name) {
     svg("path", { d: ICONS[name], fill: "none", stroke: "currentColor", "stroke-width": 1.8, "stroke-linecap": "round", "stroke-linejoin": "round" }),
   );
 }
+
+// A relation as words: the end of an address, camel case and underscores taken apart.
+export function words(relation) {
+  const text = String(relation).replace(/[/#]+$/, "").split(/[/#]/).pop() || String(relation);
+  return text.replace(/([a-z0-9])([A-Z])/g, "$1 $2").replaceAll("_", " ").split(/\s+/).map((w) => (w === w.toUpperCase() ? w : w.toLowerCase())).join(" ");
+}

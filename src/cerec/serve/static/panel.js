@@ -1,7 +1,7 @@
 // The right-hand side: why this item, why not that one, and what if.
-import { bdi, count, el, icon, plural, replace } from "./dom.js";
+import { bdi, count, el, icon, plural, replace, words } from "./dom.js";
 import { api, latest } from "./api.js";
-import { block, changeRows, explanationCard, explanationText } from "./card.js";
+import { besides, block, changeRows, explanationCard, explanationText } from "./card.js";
 import { copyButtons, emptyNote, failure, skeleton, tell } from "./parts.js";
 import { attributeEditor, edited, ownPairs, resolveNames, whatIfResult } from "./whatif.js";
 
@@ -62,11 +62,19 @@ export function panelView(box, { go, onWhatIf }) {
     onWhatIf(null);
     const old = body.firstChild;
     if (!old) replace(body, skeleton(9, "Looking for the answer"));
-    const question = { user: state.user, [state.not ? "why_not" : "item"]: state.item, k: state.k, lock: state.lock, alternatives: ALTERNATIVES };
+    const question = { user: state.user, [state.not ? "why_not" : "item"]: state.item, k: state.k, lock: state.lock, alternatives: ALTERNATIVES, relations: true };
     const answer = await explain((signal) => api.explanation(question, signal));
     if (answer === undefined) return;
     drawWhy(state, body, [answer, ...answer.alternatives], 0);
+    if (answer.by !== "history" && answer.status !== "not_recommended") byHistory(state, body, question, answer);
     tell(answer.text);
+  }
+
+  // Not every recommender scores histories, so this question may be refused.
+  async function byHistory(state, body, question, answer) {
+    const history = await explain((signal) => api.explanation({ ...question, alternatives: 0, relations: false, by: "history" }, signal)).catch(() => undefined);
+    const place = body.querySelector(".besides");
+    if (history && place) replace(place, besides(answer, history));
   }
 
   function drawWhy(state, body, answers, chosen) {
@@ -77,6 +85,7 @@ export function panelView(box, { go, onWhatIf }) {
         el("button", { type: "button", class: "way", "aria-pressed": String(n === chosen), on: { click: () => { drawWhy(state, body, answers, n); tell(answers[n].text); document.querySelectorAll(".way")[n]?.focus(); } } },
           el("span", { class: "way-title" }, n === 0 ? "The smallest" : `Another, ${plural(way.changes.length, "change")}`, el("span", { class: "fine" }, `rank ${count(way.rank_before)} → ${count(way.rank_after)}`)),
           changeRows(way.changes.slice(0, 2)), way.changes.length > 2 && el("span", { class: "fine" }, `and ${way.changes.length - 2} more`))))),
+      el("div", { class: "besides" }, besides(answers[0], null)),
       locks(state),
       el("div", { class: "panel-foot" }, copyButtons(() => location.href, () => JSON.stringify(e, null, 2), () => explanationText(e)),
         e.changes.length > 0 && el("button", { type: "button", class: "plain small", on: { click: () => go({ tab: "what-if", edits: e.changes.map((c) => [c.relation, c.before, c.after]) }, e.changes.map((c) => [[c.relation, c.after], c.after_name])) } }, icon("swap"), "Try these changes")));
@@ -94,8 +103,8 @@ export function panelView(box, { go, onWhatIf }) {
     if (!relations.size) return null;
     const chips = [...relations].sort((a, b) => b[1].n - a[1].n).map(([id, r]) => {
       const on = state.lock.includes(id);
-      return el("button", { type: "button", class: "lock", "aria-pressed": String(on), "aria-label": `Keep ${r.name} as it is`, on: { click: () => go({ lock: on ? state.lock.filter((l) => l !== id) : [...state.lock, id] }) } },
-        icon(on ? "lock" : "open"), bdi(r.name));
+      return el("button", { type: "button", class: "lock", "aria-pressed": String(on), "aria-label": `Keep ${words(r.name)} as it is`, on: { click: () => go({ lock: on ? state.lock.filter((l) => l !== id) : [...state.lock, id] }) } },
+        icon(on ? "lock" : "open"), bdi(words(r.name)));
     });
     return block("Keep as it is", el("div", { class: "locks", role: "group", "aria-label": "Locked relations" }, chips));
   }

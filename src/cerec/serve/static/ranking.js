@@ -37,11 +37,11 @@ export function rankingView({ onPick, onLength, onWhyNot }) {
   function row(item) {
     if (!rows.has(item)) {
       const parts = {
-        rank: el("span", { class: "row-rank" }), name: bdi("", "row-name"), move: el("span", { class: "row-move" }),
+        rank: el("span", { class: "row-rank" }), name: bdi("", "row-name"), move: el("span", { class: "row-move" }), about: bdi("", "row-about"),
         fill: el("span", { class: "row-fill" }), score: el("span", { class: "row-score" }),
       };
       const button = el("button", { type: "button", class: "row", on: { click: () => onPick(item) } },
-        parts.rank, el("span", { class: "row-main" }, el("span", { class: "row-line" }, parts.name, parts.move),
+        parts.rank, el("span", { class: "row-main" }, el("span", { class: "row-line" }, parts.name, parts.move), parts.about,
           el("span", { class: "row-track", "aria-hidden": "true" }, parts.fill)), parts.score);
       rows.set(item, { ...parts, button, node: el("li", { data: { item } }, button) });
     }
@@ -60,6 +60,7 @@ export function rankingView({ onPick, onLength, onWhyNot }) {
       const parts = row(r.item);
       parts.rank.textContent = r.rank;
       parts.name.textContent = r.name;
+      if (r.about) parts.about.textContent = r.about;
       parts.button.title = r.name;
       parts.score.textContent = number(r.score);
       parts.fill.style.setProperty("width", `${(100 * (r.score - floor)) / (high - floor || 1)}%`);

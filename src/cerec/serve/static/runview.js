@@ -4,7 +4,8 @@ import { bars, columns, curve, ring } from "./charts.js";
 
 const DATA = [["users", "users"], ["items", "items"], ["interactions", "interactions"], ["triples", "facts"], ["relations", "relations"], ["values", "attribute values"]];
 const STATUS = {
-  verified: "verified", not_found: "no change found", no_attributes: "no attributes known", not_recommended: "not recommended", timed_out: "out of time",
+  verified: "verified by attributes", canonical: "a pattern in the scores", fitted: "by a fit to the scores",
+  not_found: "no change of attributes does it", no_attributes: "nothing known of its attributes", not_recommended: "not recommended", timed_out: "out of time",
 };
 const SKIP = /^(epoch|step|phase|seconds?|time|wall|memory)/i;
 
@@ -62,11 +63,11 @@ function training(history) {
 function explaining(o) {
   const s = o.sample;
   if (!s.pairs) return null;
-  const verified = o.status.verified || 0;
+  const verified = Object.values(o.certificates).reduce((sum, n) => sum + n, 0);
   const minimum = o.certificates.minimum || 0;
   const sizes = grouped(o.sizes, 10);
   return el("section", { class: "run-block" }, el("h2", {}, "Explanations"),
-    el("p", { class: "lead" }, `From ${plural(s.pairs, "recommendation")} of ${plural(s.users, "user")}, top ${s.k}.`),
+    el("p", { class: "lead" }, `Coverage counts all ${plural(o.pairs, "listed item")} of everybody's top ${s.k}. The rest is a sample of ${count(s.pairs)}, of ${plural(s.users, "user")}: ${percent(s.answered)} of it has an answer by attributes or by history.`),
     el("div", { class: "figures" },
       el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Coverage")),
         el("div", { class: "ring-row" }, ring(o.coverage, "Coverage"),
