@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.checkpoint import find_checkpoint
 from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
@@ -43,10 +42,10 @@ from cerec.runs.folder import (
 from cerec.runs.guest import GUEST, guest
 from cerec.runs.kept import Kept, kept_from
 from cerec.runs.lock import held
-from cerec.runs.new_item import NewItem
 
 if TYPE_CHECKING:
     from cerec.explain.explainer import Explainer
+    from cerec.runs.new_item import NewItem
     from cerec.settings.run import RunConfig
 
 
@@ -166,6 +165,8 @@ class Run(Asking, Audits, Elsewhere):
 
         `new_item(...).place(user)` says where it would stand, `.users(k)` whom it suits best.
         """
+        from cerec.runs.new_item import NewItem
+
         values = value_rows(self.data, self.facts, attributes)
         if len(values) == 0:
             raise QuestionError(
@@ -219,6 +220,8 @@ class Run(Asking, Audits, Elsewhere):
         What else lies in that folder, such as a report, stays; so does the checkpoint of the
         training that made this run. A folder with that of another is refused.
         """
+        from cerec.checkpoint import find_checkpoint
+
         path = Path(folder)
         refuse_target(path)
         with held(path) if path.is_dir() else nullcontext():
