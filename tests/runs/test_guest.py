@@ -12,8 +12,8 @@ from cerec.explain.explanation import Explanation
 
 
 def plain(e: Explanation) -> Explanation:
-    """Without what names the user, and the chance to hold, which draws by the row of the user."""
-    bare = replace(e, user="", names=e.names[1:], seconds=0.0, text="", holds=None)
+    """Without what names the user."""
+    bare = replace(e, user="", names=e.names[1:], seconds=0.0, text="")
     return replace(bare, counterfactual_item=None)
 
 

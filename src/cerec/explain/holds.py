@@ -61,9 +61,9 @@ class Spread(NamedTuple):
 class Firmness:
     """Says how firmly answers about listed items hold; nan where nothing is known of it."""
 
-    def __init__(self, inside: Inside, things: Things) -> None:
-        self._inside, self._things = inside, things
-        self._taken = np.bincount(inside.history, minlength=len(things.scale)).astype(np.float64)
+    def __init__(self, inside: Inside, things: Things, taken: Doubles) -> None:
+        """`taken` (I,): users of each item."""
+        self._inside, self._things, self._taken = inside, things, taken
 
     def spread(self, a: Answers, k: int) -> Spread:
         """What the margins are made of."""

@@ -22,7 +22,7 @@ from cerec.explain.columns.engine import (
     make_values,
 )
 from cerec.explain.columns.evidence import weigh
-from cerec.explain.columns.inside import Through, inside_of
+from cerec.explain.columns.inside import Through, inside_of, taken_of
 from cerec.explain.columns.told import Evidence, Rows, Things, blank
 from cerec.explain.columns.trees import Values, implied
 from cerec.explain.holds import Firmness
@@ -75,7 +75,7 @@ class Solver:
         self.things = Things(
             of_item.indptr, of_item.indices, subject.scale, total.astype(np.float64)
         )
-        self.firmness = Firmness(self.inside, self.things)
+        self.firmness = Firmness(self.inside, self.things, taken_of(subject))
         self.relation = np.ascontiguousarray(subject.relation, np.int32)
         self.support = subject.support
         self.holders = of_item.transpose(n_values)

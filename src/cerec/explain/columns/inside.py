@@ -41,6 +41,11 @@ def inside_of(subject: Subject) -> Inside:
     )
 
 
+def taken_of(subject: Subject) -> Doubles:
+    """(I,) users of each item, where the model tells; else nothing."""
+    return np.asarray(getattr(subject.model, "taken", np.zeros(0)))
+
+
 class Through:
     """The part that each item of a history has in U_u . z_i, the factors of a linear model:
 

@@ -82,6 +82,8 @@ class Linear:
         self.arrays, self.users, self.items, self.values = arrays, users, items, values
         a = arrays
         self.histories = Ragged(a.history_ptr, a.history)
+        self.taken = np.bincount(a.history, minlength=len(a.own)).astype(np.float64)
+        """(I,) users of each item; those of the fit for a person who came later."""
         self.of_item = Ragged(a.value_ptr, a.value)
         total = np.bincount(self.of_item.row_of(), weights=a.common[a.value], minlength=len(a.own))
         self._common = a.scale * total
