@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.explain.explain_worlds import ITEMS, USERS, check_slowly, explainer, listed_pairs
+from explain_worlds import ITEMS, USERS, check_slowly, explainer, listed_pairs
 
 from cerec.errors import ConfigError, QuestionError
 from cerec.explain.columns.engine import Question
