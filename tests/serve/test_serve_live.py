@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -41,8 +42,9 @@ def ask(url: str, path: str, body: object = None, connection: object = None) -> 
 
 def wait_inside(url: str, n: int) -> None:
     """Until n questions are inside the gate, as the service itself tells."""
-    while f"cerec_questions_inside {n}\n".encode() not in ask(url, "/metrics")[1]:
-        pass
+    end = time.monotonic() + 30
+    while f"cerec_questions_inside {n:.1f}\n".encode() not in ask(url, "/metrics")[1]:
+        assert time.monotonic() < end
 
 
 class Slow(Service):
