@@ -4,7 +4,7 @@
     python experiments/readable.py --page      the page alone
 
 FOLDER holds the sets by name; `demo` is generated. Results go to
-docs/results/readable/SET.json, the page to docs/results/readable.md.
+results/readable/SET.json, the page to docs/results/readable.md.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from cerec.files import write_json
 from cerec.threads import set_threads
 from cerec_bench.readable import measured
 
-OUT = Path(__file__).parents[1] / "docs" / "results"
-FOLDER = OUT / "readable"
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "results" / "readable"
+PAGE = ROOT / "docs" / "results" / "readable.md"
 SETS = ("demo", "ml-100k", "amazon-beauty")
 HEAD = Path(__file__).with_name("readable_head.md")
 
@@ -76,7 +77,7 @@ def main() -> None:
     for name in () if asked.page else asked.sets.split(","):
         data = cerec.load("demo") if name == "demo" else cerec.load(asked.data / name)
         write_json(_path(name), measured(data))
-    (OUT / "readable.md").write_text(page(), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ EXAMPLES = [page for page in PAGES if "```python" in page.read_text(encoding="ut
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:OpenBLAS")  # implicit, where BLAS has threads
 @pytest.mark.parametrize("page", EXAMPLES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
