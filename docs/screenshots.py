@@ -48,7 +48,7 @@ def telling(run: Run) -> tuple[str, str, str]:
     """A user, an item explained by two changes, and an unlisted item: a story that fits a page."""
     for user in run.data.users:
         listed = run.recommend(user, 26)
-        if len(run.split.train.row(run.data.users.row(user))) < 12 or len(listed) < 26:
+        if len(run.known.row(run.data.users.row(user))) < 12 or len(listed) < 26:
             continue
         for entry in listed[2:6]:
             found = run.explain(user, entry.item, k=20)

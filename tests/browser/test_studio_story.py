@@ -31,7 +31,7 @@ def story(studio: Studio, run: Run) -> None:
     user = choose_user(page, run)
     listed = run.recommend(user, 20)
     assert shown_list(page) == [(r.rank, r.name) for r in listed]
-    known = run.split.train.row(run.data.users.row(user))
+    known = run.known.row(run.data.users.row(user))
     expect(page.locator(".history li")).to_have_count(min(100, len(known)))
     item = next(r.item for r in listed if run.explain(user, r.item, k=20).status == "verified")
     ask_why(page, run, user, item)

@@ -21,7 +21,7 @@ def test_users_are_found_by_id(client: TestClient, small_run: Run) -> None:
     user = small_run.data.users[7]
     found = client.get("/v1/users", params={"q": user, "limit": 3}).json()
     assert found["results"][0]["id"] == user
-    assert found["results"][0]["history"] == len(small_run.split.train.row(7))
+    assert found["results"][0]["history"] == len(small_run.known.row(7))
     schemas.Users.model_validate(found)
 
 
@@ -41,7 +41,7 @@ def test_items_are_found_by_name(client: TestClient, small_run: Run) -> None:
 
 def test_history_is_the_train_part(client: TestClient, small_run: Run) -> None:
     user = small_run.data.users[0]
-    known = small_run.split.train.row(0)
+    known = small_run.known.row(0)
     found = client.get("/v1/history", params={"user": user, "limit": 100}).json()
     assert found["total"] == len(known)
     assert [i["id"] for i in found["results"]] == [small_run.data.items[int(i)] for i in known]

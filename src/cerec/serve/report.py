@@ -86,14 +86,14 @@ def _hash(text: str) -> str:
 
 def _chosen(run: Run, n: int) -> list[str]:
     """Users with a middling history, spread over the catalogue of users."""
-    counts = run.split.train.counts
+    counts = run.known.counts
     order = np.lexsort((np.arange(len(counts)), np.abs(counts - np.median(counts))))
     return [run.data.users[int(row)] for row in sorted(order[:n].tolist())]
 
 
 def _person(run: Run, user: str, items: int, k: int) -> dict[str, Any]:
     row = run.data.users.row(user)
-    known = run.split.train.row(row).tolist()
+    known = run.known.row(row).tolist()
     listed = run.recommend(user, k)
     return {
         "user": {"id": user, "name": run.data.users.name(row)},

@@ -35,7 +35,7 @@ class Service:
     def __init__(self, run: Run) -> None:
         self._run, self.version = run, run.version
         data, facts = run.data, run.facts
-        self._seen = run.split.train
+        self._seen = run.known
         popularity = np.bincount(self._seen.indices, minlength=len(data.items))
         self._users = Index(data.users.ids, data.users.names, self._seen.counts)
         self._items = Index(data.items.ids, data.items.names, popularity)

@@ -69,7 +69,7 @@ function reasonBars(reasons) {
   const total = reasons.reduce((sum, r) => sum + r.part, 0);
   return el("dl", { class: "reasons", "aria-label": "Parts of the score" }, rows.map((r) =>
     el("div", { class: r.part < 0 ? "reason against" : "reason" }, el("dt", { title: r.name }, bdi(r.name), r.note && el("span", { class: "fine" }, r.note)),
-      el("dd", {}, el("span", { class: "bar", style: `inline-size:${(60 * Math.abs(r.part)) / widest}%` }), ` ${r.part < 0 ? "−" : "+"}${number(Math.abs(r.part))}`))),
+      el("dd", {}, el("span", { class: "part", style: { "inline-size": `${(60 * Math.abs(r.part)) / widest}%` } }), ` ${r.part < 0 ? "−" : "+"}${number(Math.abs(r.part))}`))),
     el("div", { class: "reason total" }, el("dt", {}, "above the average item"), el("dd", {}, number(total))));
 }
 
