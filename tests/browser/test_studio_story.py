@@ -60,7 +60,7 @@ def ask_why(page: Page, run: Run, user: str, item: str) -> None:
     page.locator(f'li[data-item="{item}"] button').click()
     expected = run.explain(user, item, k=20, alternatives=3, budget=2.0)
     plain = re.sub(r"\*(.+?)\*", r"\1", expected.text)
-    expect(page.locator(".sentence")).to_have_text(plain)
+    expect(page.locator(".card .sentence")).to_have_text(plain)
     expect(page.locator(".card .change")).to_have_count(len(expected.changes))
     first = expected.changes[0]
     expect(page.locator(".card .change .before").first).to_have_text(
@@ -78,9 +78,9 @@ def ask_why(page: Page, run: Run, user: str, item: str) -> None:
     if expected.alternatives:
         ways.nth(1).click()
         other = re.sub(r"\*(.+?)\*", r"\1", expected.alternatives[0].text)
-        expect(page.locator(".sentence")).to_have_text(other)
+        expect(page.locator(".card .sentence")).to_have_text(other)
         page.locator(".way").first.click()
-    expect(page.locator(".sentence")).to_have_text(plain)
+    expect(page.locator(".card .sentence")).to_have_text(plain)
 
 
 def copy_everything(page: Page, run: Run, user: str, item: str) -> None:
@@ -96,7 +96,7 @@ def copy_everything(page: Page, run: Run, user: str, item: str) -> None:
     assert copied("Text").startswith(expected.text.replace("*", ""))
     again = page.context.new_page()
     again.goto(page.url)
-    expect(again.locator(".sentence")).to_have_text(page.locator(".sentence").inner_text())
+    expect(again.locator(".card .sentence")).to_have_text(page.locator(".card .sentence").inner_text())
     again.close()
 
 
@@ -105,7 +105,7 @@ def lock_a_relation(page: Page, run: Run, user: str, item: str) -> None:
     button = page.get_by_role("button", name=f"Keep {relation.relation_name} as it is", exact=True)
     button.click()
     expected = run.explain(user, item, k=20, lock=(relation.relation,), alternatives=3, budget=2.0)
-    expect(page.locator(".sentence")).to_have_text(re.sub(r"\*(.+?)\*", r"\1", expected.text))
+    expect(page.locator(".card .sentence")).to_have_text(re.sub(r"\*(.+?)\*", r"\1", expected.text))
     expect(button).to_have_attribute("aria-pressed", "true")
     button.click()
     expect(button).to_have_attribute("aria-pressed", "false")
@@ -172,7 +172,7 @@ def ask_why_not(page: Page, run: Run, user: str) -> None:
     page.locator(OPTION).first.click()
     expected = run.explain(user, why_not=unlisted.item, k=20, alternatives=3, budget=2.0)
     expect(page.get_by_role("tab", name="Why not?")).to_have_attribute("aria-selected", "true")
-    expect(page.locator(".sentence")).to_have_text(re.sub(r"\*(.+?)\*", r"\1", expected.text))
+    expect(page.locator(".card .sentence")).to_have_text(re.sub(r"\*(.+?)\*", r"\1", expected.text))
     page.go_back()
     expect(page.get_by_role("tab", name="What if?")).to_have_attribute("aria-selected", "true")
 
@@ -181,7 +181,7 @@ def look_at_the_run(page: Page, run: Run) -> None:
     page.get_by_role("link", name="The run").click()
     title = page.get_by_role("heading", level=1, name=run.data.name)
     expect(title).to_be_visible(timeout=60_000)
-    for title in ("Data", "Training", "Explanations", "Settings"):
+    for title in ("Data", "What the lists depend on", "Training", "Explanations", "Settings"):
         expect(page.get_by_role("heading", level=2, name=title, exact=True)).to_be_visible()
     expect(page.locator(".curve svg").first).to_be_visible()
     expect(page.locator(".ring")).to_be_visible()

@@ -125,7 +125,7 @@ def test_hard_names_are_text(open_studio: Open, hard_url: str, hard: Run, width:
         for entry in [r for r in listed if r.item in NAMES][:4]:
             page.locator(f'li[data-item="{entry.item}"] button').click()
             expect(page.locator(".panel-title")).to_have_text(entry.name)
-            expect(page.locator(".sentence")).to_be_visible()
+            expect(page.locator(".card .sentence")).to_be_visible()
             assert audit(page) == []
     page.get_by_role("link", name="The run").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("<u>hard</u>")
@@ -205,7 +205,7 @@ def test_the_report_stands_alone(
         page = studio.open()
         expect(page.get_by_role("heading", level=1)).to_have_text(run.data.name)
         assert page.locator(".report-user").count() == 2
-        assert page.locator(".sentence").count() >= 2
+        assert page.locator(".card .sentence").count() >= 2
         assert audit(page) == []
 
 

@@ -139,6 +139,7 @@ def test_values_of_a_relation(client: TestClient, small_run: Run) -> None:
 
 def test_run_and_overview(client: TestClient, small_run: Run) -> None:
     facts = client.get("/v1/run").json()
+    assert facts["histories"] is True
     assert facts["data"]["users"] == len(small_run.data.users)
     schemas.RunFacts.model_validate(facts)
     overview = client.get("/v1/overview").json()

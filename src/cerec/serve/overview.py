@@ -50,6 +50,7 @@ def run_facts(run: Run) -> dict[str, Any]:
         "recommender": run.kept.kind,
         "effects": run.subject.source,
         "fidelity": run.kept.fidelity,
+        "histories": hasattr(run.subject.model, "scores_from"),
         "metrics": clean(run.metrics),
         "settings": clean({**run.meta, "seed": run.seed, "config": asdict(run.config)}),
         "notes": list(data.notes),

@@ -123,6 +123,8 @@ class RunFacts(BaseModel):
     recommender: str
     effects: str
     fidelity: float | None
+    histories: bool
+    """Whether it scores histories, so that an answer can be by them."""
     metrics: dict[str, Any]
     settings: dict[str, Any]
     notes: list[str]

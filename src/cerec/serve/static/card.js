@@ -15,6 +15,7 @@ export function sentence(explanation) {
     if (c.after_name) marks.set(c.after_name, "would");
   }
   for (const n of [...explanation.names.slice(1), ...explanation.history]) marks.set(n.name, "title");
+  for (const r of explanation.reasons) if (r.kind === "history" && !marks.has(r.name)) marks.set(r.name, "title");
   const names = [...marks.keys()].filter((n) => n.length > 1).sort((a, b) => b.length - a.length);
   const line = el("p", { class: "sentence", dir: "auto" });
   let rest = explanation.text;
@@ -56,7 +57,7 @@ export function seal(e) {
 
 const KINDS = { own: "liked more than its attributes say", popularity: "attributes that everybody likes", other: "what its attributes do not carry", "usual values": "usual: attributes of the average item", "usual history": "usual: what your history says for the average item" };
 const OTHERS = { value: "other attributes", history: "other items you know", "": "smaller parts" };
-const usual = (r) => (r.count === null || r.count === undefined ? null : ` ${count(r.count)} of yours, ${number(r.usual)} usual`);
+const usual = (r) => (r.count === null || r.count === undefined ? null : ` ${count(r.count)} of yours, ${r.usual.toFixed(1)} usual`);
 
 // The largest parts of the score as bars, the others by kind; together they are the lead.
 function reasonBars(reasons) {
@@ -107,7 +108,7 @@ function answerBlock(e) {
 }
 
 export function explanationCard(e) {
-  const why = e.reasons.length > 0 && block("Why it is there", reasonBars(e.reasons));
+  const why = e.reasons.length > 0 && block(e.question === "why_not" ? "What its score is made of" : "Why it is there", reasonBars(e.reasons));
   const notes = e.notes.map((n) => el("p", { class: "fine" }, n));
   if (!(e.status in ANSWERED)) return el("div", { class: "card-body" }, seal(e), sentence(e), notes, why);
   return el("div", { class: "card-body" },

@@ -70,8 +70,10 @@ export function panelView(box, { go, onWhatIf }) {
     tell(answer.text);
   }
 
-  // Not every recommender scores histories, so this question may be refused.
+  // Not every recommender scores histories.
   async function byHistory(state, body, question, answer) {
+    const run = await api.run().catch(() => null);
+    if (!run?.histories || current !== state) return;
     const history = await explain((signal) => api.explanation({ ...question, alternatives: 0, relations: false, by: "history" }, signal)).catch(() => undefined);
     const place = body.querySelector(".besides");
     if (history && place) replace(place, besides(answer, history));

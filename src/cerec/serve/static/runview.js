@@ -83,7 +83,7 @@ function explaining(o) {
         o.falls.length ? columns(byRange(o.falls), "How many ranks items fall", "ranks lost by the change") : empty()))));
 }
 
-const PART = { history: "what the user took before", common: "popularity that attributes explain", own: "popularity beyond that", other: "what attributes do not explain" };
+const PART = { history: "what the user took before", common: "how popular its attributes are", own: "how popular it is by itself", other: "what attributes do not explain" };
 const shown = (p) => (p.kind === "relation" ? p.name : PART[p.kind]);
 
 // What the order of all lists depends on: shares that add up, values within a relation, groups side by side.
