@@ -96,7 +96,8 @@ def copy_everything(page: Page, run: Run, user: str, item: str) -> None:
     assert copied("Text").startswith(expected.text.replace("*", ""))
     again = page.context.new_page()
     again.goto(page.url)
-    expect(again.locator(".card .sentence")).to_have_text(page.locator(".card .sentence").inner_text())
+    shown = page.locator(".card .sentence").inner_text()
+    expect(again.locator(".card .sentence")).to_have_text(shown)
     again.close()
 
 
