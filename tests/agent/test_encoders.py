@@ -270,5 +270,5 @@ def test_settings_out_of_range_are_refused() -> None:
         EncoderConfig(combine="sum")
     with pytest.raises(ConfigError, match="slope"):
         EncoderConfig(slope=1.5)
-    with pytest.raises(ConfigError, match=r"encoder\.layers must be widths of at least 1"):
+    with pytest.raises(ConfigError, match=r"encoder\.layers must be one or more widths"):
         EncoderConfig(layers=())

@@ -173,8 +173,8 @@ def test_fitted_value_learns_a_linear_return() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"depth": 6}, "depth must be between 1 and 5, got 6"),
-        ({"gamma": 1.5}, "gamma must be between 0 and 1"),
+        ({"depth": 6}, "depth must be at most 5, got 6"),
+        ({"gamma": 1.5}, "gamma must be at most 1"),
         ({"reward": "joy"}, "reward must be one of all, rationality"),
         ({"draws": 1}, "needs agent.draws of at least 2"),
         ({"updates": 0}, "updates must be at least 1, got 0"),

@@ -28,7 +28,7 @@ def update(
         typer.Option("--out", parser=named, metavar="PATH", help="Where it goes, if not in place."),
     ] = None,
 ) -> None:
-    """Take up what happened since the training, or forget a user: a new version of the run.
+    """Take up new interactions, users and items in a run, or forget a user.
 
     New users and longer histories count in full at once. What was learned of all people stays
     until the next training, and a new item is its attributes only.
