@@ -56,6 +56,7 @@ def by_hand(direct: np.ndarray, base: np.ndarray, history: list[int]) -> Linear:
         unit=empty,
         item_vector=np.zeros((n_items, 0)),
         value_vector=np.zeros((0, 0)),
+        gram=np.zeros((0, 0)),
         factor=np.array([0.0, 0.0, 1.0]),
         bits=np.array([30]),
     )

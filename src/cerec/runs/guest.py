@@ -35,7 +35,7 @@ def guest(run: Run, history: Iterable[object]) -> Run:
     made: Scores
     if isinstance(model, Linear):
         made = model.of_history(np.sort(rows))
-    elif hasattr(model, "both_from"):
+    elif hasattr(model, "both_from") or hasattr(model, "scores_from"):
         made = _Known(subject, rows)
     else:
         raise QuestionError("this recommender cannot score somebody by a history alone")
