@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -22,18 +23,22 @@ settings.load_profile("cerec")
 
 
 def pytest_configure() -> None:
-    """Drop compiled kernels older than any kernel's source.
+    """Drop compiled kernels when the text of any kernel has changed since they were compiled.
 
     Numba looks only at the file a kernel stands in, not at those of the functions it calls.
     """
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
     source = Path(cerec.__file__).parent
-    kernels = [p for p in source.rglob("*.py") if "numba.njit" in p.read_text(encoding="utf-8")]
-    newest = max(p.stat().st_mtime for p in kernels)
+    texts = [p.read_bytes() for p in sorted(source.rglob("*.py"))]
+    digest = hashlib.sha256(b"".join(t for t in texts if b"numba" in t or b"lean" in t)).hexdigest()
+    seen = source / "__pycache__" / "kernels.sha256"
+    if seen.exists() and seen.read_text() == digest:
+        return
     for compiled in source.rglob("*.nbi"):
-        if compiled.stat().st_mtime < newest:
-            compiled.unlink()
+        compiled.unlink()
+    seen.parent.mkdir(exist_ok=True)
+    seen.write_text(digest)
 
 
 @pytest.fixture(scope="session")
