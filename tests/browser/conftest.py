@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, sync_playwright
 from cerec.data.synthetic.generate import demo
 from cerec.runs.run import Run
 from cerec.runs.train import train
+from cerec.serve.limits import Limits
 from cerec.serve.service import Service
 from cerec.settings.run import RunConfig
 from live_server import listening
@@ -42,7 +43,7 @@ def demo_run() -> Run:
 
 @pytest.fixture(scope="session")
 def demo_url(demo_run: Run) -> Iterator[str]:
-    with listening(Service(demo_run)) as (url, _):
+    with listening(Service(demo_run), limits=Limits(seconds=120.0)) as (url, _):
         yield url
 
 
