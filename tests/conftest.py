@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -23,22 +25,47 @@ settings.load_profile("cerec")
 
 
 def pytest_configure() -> None:
-    """Drop compiled kernels when the text of any kernel has changed since they were compiled.
+    """Drop compiled kernels that call a kernel whose text has changed since they were compiled.
 
     Numba looks only at the file a kernel stands in, not at those of the functions it calls.
     """
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
-    source = Path(cerec.__file__).parent
-    texts = [p.read_bytes() for p in sorted(source.rglob("*.py"))]
-    digest = hashlib.sha256(b"".join(t for t in texts if b"numba" in t or b"lean" in t)).hexdigest()
-    seen = source / "__pycache__" / "kernels.sha256"
-    if seen.exists() and seen.read_text() == digest:
-        return
-    for compiled in source.rglob("*.nbi"):
-        compiled.unlink()
-    seen.parent.mkdir(exist_ok=True)
-    seen.write_text(digest)
+    source = Path(cerec.__file__).parent.parent
+    now = _kernels(source)
+    kept = source / "cerec" / "__pycache__" / "kernels.json"
+    before = json.loads(kept.read_text()) if kept.exists() else {}
+    stale = {name for name, digest in now.items() if before.get(name) != digest}
+    for compiled in source.glob("cerec*/**/*.nbi"):
+        module = compiled.parent.parent / f"{compiled.name.split('.')[0]}.py"
+        if str(module.relative_to(source)) in stale or not module.exists():
+            compiled.unlink()
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text(json.dumps(now))
+
+
+def _kernels(source: Path) -> dict[str, str]:
+    """A digest of each file of kernels together with all files of kernels that it imports."""
+    texts = {p: p.read_text() for p in source.glob("cerec*/**/*.py")}
+    texts = {p: t for p, t in texts.items() if "numba" in t or "lean" in t}
+    calls: dict[Path, list[Path]] = {}
+    for path, text in texts.items():
+        named = re.findall(r"^from (cerec\w*\.[\w.]+) import", text, re.MULTILINE)
+        found = [source / f"{name.replace('.', '/')}.py" for name in named]
+        calls[path] = [p for p in found if p in texts]
+
+    def behind(path: Path, seen: set[Path]) -> set[Path]:
+        if path not in seen:
+            seen.add(path)
+            for other in calls[path]:
+                behind(other, seen)
+        return seen
+
+    out: dict[str, str] = {}
+    for path in texts:
+        parts = "".join(texts[p] for p in sorted(behind(path, set())))
+        out[str(path.relative_to(source))] = hashlib.sha256(parts.encode()).hexdigest()
+    return out
 
 
 @pytest.fixture(scope="session")
