@@ -123,7 +123,8 @@ def test_a_model_trained_on_a_part_says_what_is_known() -> None:
 
 def score(users: Sequence[str]) -> Any:
     rows = [SHUFFLED_USERS.index(u) for u in users]
-    return np.tanh(USERS[rows] @ ITEMS.T)
+    products = (USERS[u] @ ITEMS.T for u in rows)  # one by one: bits must not depend on company
+    return np.tanh(np.stack(list(products)))
 
 
 def test_a_function_keeps_its_own_ranking_and_its_gaps() -> None:
