@@ -1,4 +1,4 @@
-"""Public names of a package, each imported when it is first used.
+"""Public names of a package, and slow modules, imported when they are first used.
 
 A package lists them once, as imports for type checkers:
 
@@ -18,6 +18,16 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+
+class Later:
+    """A module that is slow to import, imported when something of it is first used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
 
 
 def exports(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

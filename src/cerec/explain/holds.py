@@ -20,7 +20,7 @@ stability --fit` repeats that (docs/results/firmness.md).
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -88,10 +88,12 @@ def held(s: Spread, law: Law) -> Doubles:
     return normal(law.at_zero + law.slope * margin / np.sqrt(np.maximum(var, 1e-18)))
 
 
-@numba.vectorize(["float64(float64)"], cache=True)
-def normal(x):  # type: ignore[no-untyped-def]
+def normal(x: Any) -> Any:
     """The distribution function of the normal law."""
-    return 0.5 * math.erfc(-x * math.sqrt(0.5))
+    return 0.5 * np.asarray(_erfc(-x * math.sqrt(0.5)), np.float64)
+
+
+_erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
 @_jit

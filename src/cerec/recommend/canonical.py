@@ -24,22 +24,27 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import DataError
+from cerec.exports import Later
 from cerec.recommend.linear.values import grid_bits, only, usable
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.ridge import fit
 from cerec.recommend.scorer import NotFinite
 from cerec.recommend.subject import Source, Subject
 from cerec.threads import blas_threads, in_chunks
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 log = logging.getLogger(__name__)
 

@@ -15,14 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
+from cerec.exports import Later
 from cerec.rng import generator
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from scipy.linalg import lapack
+else:
+    sp, lapack = Later("scipy.sparse"), Later("scipy.linalg.lapack")
 
 Doubles = NDArray[np.float64]
 PENALTIES = tuple(3.0**n for n in range(-4, 10))

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, DataError, RunError
+from cerec.exports import Later
 from cerec.recommend.adapters import Factors, FeatureFactors, ItemItem
 from cerec.recommend.brought import Answering, Brought, vocabulary_at
 from cerec.recommend.canonical import SUPPORT, FactorScores, canonical, vocabulary_of
@@ -29,6 +29,11 @@ from cerec.recommend.linear.model import Linear, LinearArrays
 from cerec.recommend.protocol import HasEffects
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.subject import Scores, Source, Subject
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 _NEEDED = {
     "linear": tuple(f.name for f in fields(LinearArrays)),

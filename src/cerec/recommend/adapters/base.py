@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cerec.data.ids import IdTable
 from cerec.errors import ConfigError, DataError
+from cerec.exports import Later
 from cerec.recommend.protocol import Doubles, ItemRows
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 Ids = Iterable[Any] | Mapping[Any, int]
 """Ids in the model's own order, or a mapping from id to row."""

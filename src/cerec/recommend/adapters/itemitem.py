@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from cerec.errors import DataError
+from cerec.exports import Later
 from cerec.recommend.adapters.base import Adapter, Ids, Known, Lists, floats, histories
 from cerec.recommend.protocol import Doubles, ItemRows
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 
 class ItemItem(Adapter):
