@@ -13,16 +13,21 @@ import contextlib
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cerec.errors import ConfigError
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
+
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def cores() -> int:
@@ -125,6 +130,19 @@ def in_chunks(n: int, work: Callable[[int, int], object], *, chunk: int = 0) -> 
     with ThreadPoolExecutor(workers) as pool:
         for done in [pool.submit(work, start, min(start + step, n)) for start in starts]:
             done.result()
+
+
+def in_order(work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+    """What `work` makes of each task, in order, on all threads; few results are held at once."""
+    workers = kernel_threads()
+    with blas_threads(1), ThreadPoolExecutor(workers) as pool:
+        waiting: deque[Future[R]] = deque()
+        for task in tasks:
+            waiting.append(pool.submit(work, task))
+            if len(waiting) > workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 @contextmanager

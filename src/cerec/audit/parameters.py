@@ -7,28 +7,31 @@ over users, in which every user counts a Poisson(1) number of times.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.audit.answered import answered
 from cerec.audit.parts import Block, Parts
 from cerec.audit.plain import as_html, plain
 from cerec.audit.segments import Groups
-from cerec.audit.tally import BOOT, Share, Tally, answered
+from cerec.audit.tally import Share, Tally, drawn, ratio, share
 from cerec.audit.warnings import Signs
 from cerec.data.dataset import Dataset
+from cerec.explain.options import Options
 from cerec.explain.phrases import Labels
 from cerec.explain.solving import Solver
 from cerec.recommend.linear.model import Linear
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.subject import Subject
-from cerec.rng import generator
 
 _TOP = 20  # values that are named
-_RANGED = 2_000  # users of the range over settings
+_RANGED = 500  # users of the range over settings
+_AS_GOOD = 0.99  # of the best setting on validation
 WORDS = {
     "history": "what the user took before",
     "common": "popularity that its attributes explain",
@@ -85,6 +88,13 @@ class Segment:
     """How far each share lies from that of everybody."""
 
 
+class Ranged(NamedTuple):
+    """The users that were looked at with other settings, and the error of a share (95 %)."""
+
+    users: int
+    error: float
+
+
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What was found over the lists of all users, or of a sample of them."""
@@ -100,7 +110,8 @@ class Findings:
     signs: tuple[Any, ...]
     suppressed: int = 0
     """Groups with too few users to be shown."""
-    outcomes: Mapping[str, int] = field(default_factory=dict)
+    ranged: Ranged | None = None
+    """How the range over settings was found; None where settings were not chosen."""
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON can hold it."""
@@ -133,57 +144,50 @@ def measure(
     """
     rows = np.arange(len(data.users)) if users is None else np.asarray(users, np.int64)
     parts, solver = Parts(subject, k), Solver(data, subject)
+    values = solver.values(Options(k=parts.k))
     groups = groups or Groups.none(len(data.users), len(data.items))
     ranks = _ranks(parts.k)
-    tally = Tally(len(ranks) + 1 + len(groups.names), len(parts.names), len(parts.relations))
-    signs = Signs(data, subject, parts)
-    for block in parts.blocks(rows):
-        answers = answered(block, solver, parts)
-        cells = _masks(block, ranks, groups)
-        weights = generator(seed, f"audit/{int(block.users[0])}").poisson(
-            1.0, (len(block.users), BOOT)
-        )
-        tally.add(block, answers, cells, weights.astype(np.float64))
-        signs.add(block, answers.found)
+    starts, widths = [a for a, _ in ranks.values()], (len(parts.names), len(parts.relations))
+    tally, signs = Tally(starts, groups, *widths, seed), Signs(data, subject, parts)
+    sums = np.zeros((2, len(subject.vocabulary)))
+
+    def look(block: Block) -> tuple[Any, ...]:
+        answers = answered(block, values, parts)
+        return block, answers.found, tally.of_block(block, answers)
+
+    for block, found, (more, n_users) in parts.each(rows, look):
+        tally.sums += more
+        tally.users += n_users
+        sums += block.sums
+        signs.add(block, found)
         progress(len(block.users))
-    ranged = _over_settings(parts, subject, rows, chosen)
     named = _names(data, parts)
-    found = tuple(
-        _parameter(n, named[n], tally, list(ranks), ranged, parts) for n in range(len(named))
+    shares = [tally.share(0, "part", n, over="lift") for n in range(len(named))]
+    ranges, ranged = _over_settings(parts, rows, chosen, [s.value for s in shares], seed)
+    parameters = tuple(
+        _parameter(n, named[n], tally, list(ranks), parts, ranges) for n in range(len(named))
     )
     segments, suppressed = _segments(tally, groups, len(ranks) + 1, named, least)
+    lift, pairs = tally.sums[0, 0, [tally.column["lift"], tally.column["pairs"]]].tolist()
     return Findings(
         k=parts.k,
         users=len(rows),
-        pairs=int(tally.total[0, tally.pairs]),
+        pairs=int(pairs),
         sampled_from=len(data.users),
         source=subject.source,
-        parameters=tuple(sorted(found, key=lambda p: -p.share.value)),
-        values=_values(data, subject, parts, float(tally.total[0, tally.lift])),
+        parameters=tuple(sorted(parameters, key=lambda p: -p.share.value)),
+        values=_values(data, subject, sums, lift),
         segments=segments,
         signs=tuple(signs.found()),
         suppressed=suppressed,
-        outcomes=_outcomes(tally),
+        ranged=ranged,
     )
 
 
 def _ranks(k: int) -> dict[str, tuple[int, int]]:
     """Ranges of ranks, from 0, without the last."""
-    ends = [0, 1, 5, 10, 20, 50, 100]
-    cuts = [e for e in ends if e < k] + [k]
-    pairs = pairwise(cuts)
-    return {f"{a + 1}" if b == a + 1 else f"{a + 1} to {b}": (a, b) for a, b in pairs}
-
-
-def _masks(
-    block: Block, ranks: Mapping[str, tuple[int, int]], groups: Groups
-) -> list[NDArray[np.bool_]]:
-    """(n, k) masks: everybody, ranges of ranks, segments."""
-    everybody = np.ones(block.listed.shape, bool)
-    at = np.arange(block.listed.shape[1])
-    out = [everybody]
-    out += [everybody & ((at >= a) & (at < b)) for a, b in ranks.values()]
-    return out + groups.masks(block.users, block.listed)
+    cuts = [e for e in (0, 1, 5, 10, 20, 50, 100) if e < k] + [k]
+    return {f"{a + 1}" if b == a + 1 else f"{a + 1} to {b}": (a, b) for a, b in pairwise(cuts)}
 
 
 def _names(data: Dataset, parts: Parts) -> list[tuple[str, str, str]]:
@@ -198,87 +202,88 @@ def _parameter(
     named: tuple[str, str, str],
     tally: Tally,
     ranks: list[str],
-    ranged: Doubles | None,
     parts: Parts,
+    ranges: Doubles | None,
 ) -> Parameter:
+    by_rank = [tally.share(g, "part", n, over="lift").value for g in range(1, len(ranks) + 1)]
     relation = n < len(parts.relations)
     return Parameter(
         *named,
-        share=tally.share(0, n, tally.lift),
-        by_rank={
-            rank: tally.share(g, n, tally.lift).value for g, rank in enumerate(ranks, start=1)
-        },
-        decides=tally.share(0, tally.leaves + n, tally.pairs),
-        needed=tally.share(0, tally.needed + n, tally.pairs) if relation else None,
-        answered=tally.share(0, tally.changed + n, tally.pairs) if relation else None,
-        settings=None if ranged is None else (float(ranged[0, n]), float(ranged[1, n])),
+        share=tally.share(0, "part", n, over="lift"),
+        by_rank=dict(zip(ranks, by_rank, strict=True)),
+        decides=tally.share(0, "leaves", n, over="pairs"),
+        needed=tally.share(0, "needed", n, over="pairs") if relation else None,
+        answered=tally.share(0, "changed", n, over="pairs") if relation else None,
+        settings=None if ranges is None else (float(ranges[0, n]), float(ranges[1, n])),
     )
 
 
 def _segments(
     tally: Tally, groups: Groups, first: int, named: list[tuple[str, str, str]], least: int
 ) -> tuple[tuple[Segment, ...], int]:
-    out, suppressed = [], 0
+    out = []
     for g, (by, group) in enumerate(groups.names, start=first):
-        users, pairs = int(tally.users[g]), int(tally.total[g, tally.pairs])
-        if users < least:
-            suppressed += 1
-            continue
-        ids = [id_ for _, id_, _ in named]
-        shares = tuple((x, tally.share(g, n, tally.lift)) for n, x in enumerate(ids))
-        gap = tuple((x, tally.share(g, n, tally.lift, less=0)) for n, x in enumerate(ids))
-        out.append(Segment(by, group, users, pairs, shares, gap))
-    return tuple(out), suppressed
+        users, pairs = int(tally.users[g]), int(tally.sums[g, 0, tally.column["pairs"]])
+        if users >= least:
+            ids = list(enumerate(id_ for _, id_, _ in named))
+            shares = tuple((x, tally.share(g, "part", n, over="lift")) for n, x in ids)
+            gap = tuple((x, tally.share(g, "part", n, over="lift", less=0)) for n, x in ids)
+            out.append(Segment(by, group, users, pairs, shares, gap))
+    return tuple(out), len(groups.names) - len(out)
 
 
-def _values(data: Dataset, subject: Subject, parts: Parts, lift: float) -> tuple[Value, ...]:
+def _values(data: Dataset, subject: Subject, sums: Doubles, lift: float) -> tuple[Value, ...]:
     """The values that lift listed items most, whichever way."""
-    sums, labels = parts.sums, Labels(data, subject, silent=True)
-    order = np.argsort(-np.abs(sums.part), kind="stable")[:_TOP]
+    labels = Labels(data, subject, silent=True)
+    order = np.argsort(-np.abs(sums[0]), kind="stable")[:_TOP]
     return tuple(
         Value(
             relation=data.relations.ids[int(labels.value_relation[v])],
             id=data.entities.ids[int(labels.value_attribute[v])],
             name=labels.value(v),
-            share=float(sums.part[v] / lift),
-            pairs=int(sums.pairs[v]),
+            share=float(sums[0, v] / lift),
+            pairs=int(sums[1, v]),
         )
         for v in order.tolist()
-        if sums.pairs[v]
+        if sums[1, v]
     )
-
-
-def _outcomes(tally: Tally) -> dict[str, int]:
-    pairs, found = tally.total[0, tally.pairs], tally.total[0, tally.found]
-    return {
-        "pairs": int(pairs),
-        "by attributes": int(found),
-        "not by attributes": int(pairs - found),
-    }
 
 
 def _over_settings(
     parts: Parts,
-    subject: Subject,
     rows: NDArray[np.int64],
     chosen: Mapping[str, Any] | None,
-) -> Doubles | None:
-    """(2, P) the lowest and highest share over weights of attributes that do as well."""
-    model, curve = subject.model, (chosen or {}).get("curve")
+    shares: list[float],
+    seed: int,
+) -> tuple[Doubles | None, Ranged | None]:
+    """(2, P) the lowest and highest share over weights of attributes that do as well.
+
+    The same sample of users is looked at with each weight, so only differences have an error.
+    """
+    subject, curve = parts.subject, (chosen or {}).get("curve")
     now = float((chosen or {}).get("attributes") or 0.0)
-    if not isinstance(model, Linear) or not curve or now <= 0.0:
-        return None
+    if not isinstance(subject.model, Linear) or not curve or now <= 0.0 or len(rows) == 0:
+        return None, None
     best = max(y for _, y in curve)
-    near = [float(x) for x, y in curve if y >= 0.99 * best]
-    some = rows[:: max(1, len(rows) // _RANGED)]
-    found = []
-    for weight in {min(near), now, max(near)}:
-        ratio = weight / now
-        a = model.arrays
-        other = replace(a, unit=a.unit * ratio, bits=a.bits - int(np.ceil(np.log2(max(ratio, 1)))))
-        again = Parts(replace(subject, model=Linear(other)), parts.k)
-        part, lift = 0.0, 0.0
-        for block in again.blocks(some):
-            part, lift = part + block.part.sum(axis=(0, 1)), lift + block.lift.sum()
-        found.append(np.asarray(part) / lift)
-    return np.array([np.min(found, axis=0), np.max(found, axis=0)])
+    near = [float(x) for x, y in curve if y >= _AS_GOOD * best]
+    some = rows[:: -(-len(rows) // _RANGED)]
+    weights = drawn(seed, "audit/settings", len(some))
+
+    def shared(subject: Subject) -> Doubles:
+        each = Parts(subject, parts.k).each(
+            some, lambda b: (b.part.sum(axis=1), b.lift.sum(axis=1))
+        )
+        part, lift = map(np.concatenate, zip(*each, strict=True))
+        return ratio(weights @ part, (weights @ lift)[:, None])
+
+    here, more = shared(subject), [np.zeros((len(weights), len(shares)))]
+    for weight in sorted({min(near), max(near)} - {now}):
+        times, a = weight / now, subject.model.arrays
+        model = copy(subject.model)
+        bits = a.bits - int(np.ceil(np.log2(max(times, 1.0))))
+        model.arrays = replace(a, unit=a.unit * times, bits=bits)
+        more.append(shared(replace(subject, model=model)) - here)
+    intervals = [share(d[:, n]) for d in more for n in range(len(shares))]
+    moved = np.array(shares) + np.array([d[0] for d in more])
+    error = max((s.high - s.low) / 2 for s in intervals)
+    return np.array([moved.min(axis=0), moved.max(axis=0)]), Ranged(len(some), error)

@@ -9,9 +9,8 @@ not tell its inside has all that values do not explain in the place of `history`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
 
 import numba
 import numpy as np
@@ -21,9 +20,11 @@ from cerec.explain.columns.inside import inside_of
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.rank import lean, lists
 from cerec.recommend.subject import Subject
-from cerec.threads import in_chunks
+from cerec.threads import in_order
 
 Ints = NDArray[np.int32]
+Bits = NDArray[np.bool_]
+T = TypeVar("T")
 _BLOCK_BYTES = 32 << 20
 
 
@@ -43,29 +44,22 @@ class Block(NamedTuple):
     """(n, k) score above that of the average unseen item: the sum of the parts."""
     value: Ints
     """(n, k) the value without which alone the item would leave, and which lifts it most; or -1."""
-    against: NDArray[np.bool_]
+    against: Bits
     """(n, k) whether the value that lifts the item most does so against the user's counts."""
+    sums: Doubles
+    """(2, V) what each value lifts listed items above the average unseen item, added up, and the
+    listed pairs whose item has it."""
 
     @property
-    def there(self) -> NDArray[np.bool_]:
+    def there(self) -> Bits:
         """(n, k) whether there is an item."""
         return self.listed >= 0
 
-    def leaves(self) -> NDArray[np.bool_]:
+    def leaves(self) -> Bits:
         """(n, k, P) whether the item would leave, were that part as usual."""
         shown = np.take_along_axis(self.scores, np.maximum(self.listed, 0), axis=1)
         without = shown[..., None] - self.part
         return (without < self.cutoff[:, None, None]) & self.there[..., None]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sums:
-    """What is added up over values of all blocks."""
-
-    part: Doubles
-    """(V,) what each value lifts listed items above the average unseen item."""
-    pairs: NDArray[np.int64]
-    """(V,) listed pairs whose item has the value."""
 
 
 class _Facts(NamedTuple):
@@ -76,14 +70,6 @@ class _Facts(NamedTuple):
     relation: Ints  # (V,) place of its relation among the parts
 
 
-class _Out(NamedTuple):
-    part: Doubles
-    lift: Doubles
-    value: Ints
-    against: NDArray[np.bool_]
-    sums: NDArray[np.float32]
-
-
 class Parts:
     """Lists and parts of one recommender, block by block."""
 
@@ -92,12 +78,12 @@ class Parts:
         self.inside = inside_of(subject)
         self.relations = np.unique(subject.relation)
         """Relation rows that have values, in the order of the first parts."""
-        self._of = np.searchsorted(self.relations, subject.relation).astype(np.int32)
-        of_item = subject.of_item
-        self._total = np.bincount(
-            of_item.indices, subject.scale[of_item.row_of()], minlength=len(subject.vocabulary)
-        ).astype(np.float64)
-        self.sums = Sums(np.zeros(len(self._total)), np.zeros(len(self._total), np.int64))
+        self.place = np.searchsorted(self.relations, subject.relation).astype(np.int32)
+        """(V,) place of each value's relation among the parts."""
+        of = subject.of_item
+        n_values = len(subject.vocabulary)
+        total = np.bincount(of.indices, subject.scale[of.row_of()], n_values).astype(np.float64)
+        self._facts = _Facts(of.indptr, of.indices, subject.scale, total, self.place)
 
     @property
     def names(self) -> list[str]:
@@ -105,13 +91,13 @@ class Parts:
         rest = ["history", "common", "own"] if self.inside.told else ["other"]
         return ["relation"] * len(self.relations) + rest
 
-    def blocks(self, users: NDArray[np.integer]) -> Iterator[Block]:
-        """The lists of these users, in order."""
+    def each(self, users: NDArray[np.integer], work: Callable[[Block], T]) -> Iterator[T]:
+        """What `work` makes of the lists of these users, block by block, on all threads."""
         s = self.subject
         per_user = 8 * (2 * s.n_items + 2 * len(s.vocabulary) + self.k * (len(self.names) + 4))
         size = max(1, _BLOCK_BYTES // per_user)
-        for first in range(0, len(users), size):
-            yield self.block(np.asarray(users[first : first + size], np.int64))
+        rows = (users[first : first + size] for first in range(0, len(users), size))
+        return in_order(lambda some: work(self.block(np.asarray(some, np.int64))), rows)
 
     def block(self, users: NDArray[np.int64]) -> Block:
         """The lists of these users and their parts."""
@@ -119,26 +105,26 @@ class Parts:
         known = s.known.take(users)
         scores, effects = s.both(users)
         more = lists(scores, known.indptr, known.indices, min(self.k + 1, s.n_items))
-        listed, after = more[:, : self.k], more[:, self.k :]
+        listed, after = np.ascontiguousarray(more[:, : self.k]), more[:, self.k :]
         cutoff = np.full(len(users), -np.inf)
         if after.shape[1]:
             at = np.flatnonzero(after[:, 0] >= 0)
             cutoff[at] = scores[at, after[at, 0]]
-        n, wide = len(users), len(self.relations) + 3
-        part, lift = np.zeros((n, self.k, wide)), np.zeros((n, self.k))
-        value = np.full((n, self.k), -1, np.int32)
-        against = np.zeros((n, self.k), bool)
-        sums = np.zeros((n, 2 * len(s.vocabulary)), np.float32)
-        facts = _Facts(s.of_item.indptr, s.of_item.indices, s.scale, self._total, self._of)
-        shown, out = np.ascontiguousarray(listed), _Out(part, lift, value, against, sums)
-        args = users, scores, effects, known.indptr, known.indices, facts, self.inside, shown
-        in_chunks(n, lambda a, b: _parts(*args, cutoff, a, b, out))
-        total = sums.sum(axis=0, dtype=np.float64)
-        self.sums.part[:] += total[: len(s.vocabulary)]
-        self.sums.pairs[:] += np.rint(total[len(s.vocabulary) :]).astype(np.int64)
-        if not self.inside.told:
-            part = part[..., :-2]
-        return Block(users, scores, effects, shown, cutoff, part, lift, value, against)
+        shape = listed.shape
+        out = Block(
+            users,
+            scores,
+            effects,
+            listed,
+            cutoff,
+            part=np.zeros((*shape, len(self.relations) + 3)),
+            lift=np.zeros(shape),
+            value=np.full(shape, -1, np.int32),
+            against=np.zeros(shape, bool),
+            sums=np.zeros((2, len(s.vocabulary))),
+        )
+        _parts(known.indptr, known.indices, self._facts, self.inside, out)
+        return out if self.inside.told else out._replace(part=out.part[..., :-2])
 
 
 @lean
@@ -186,8 +172,8 @@ def _values(i, effect, facts, part, sums) -> tuple[int, float]:  # type: ignore[
         v = facts.of_item[q]
         x = facts.scale[i] * effect[v]
         part[facts.relation[v]] += x
-        sums[v] += x
-        sums[len(effect) + v] += 1.0
+        sums[0, v] += x
+        sums[1, v] += 1.0
         if x > most:
             most, top = x, v
     return top, most
@@ -207,32 +193,32 @@ def _rest(i, lift, common, own, inside, part) -> None:  # type: ignore[no-untype
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
-def _parts(  # type: ignore[no-untyped-def]
-    users, scores, effects, known_at, known, facts, inside, listed, cutoff, first, last, out
-):
-    n_values, n_rel = effects.shape[1], out.part.shape[2] - 3
+def _parts(known_at, known, facts, inside, out):  # type: ignore[no-untyped-def]
+    """Fill the block `out`."""
+    scores, effects, n_rel = out.scores, out.effects, out.part.shape[2] - 3
+    n_values = effects.shape[1]
     seen = np.full(scores.shape[1], -1, np.int64)
     usual, count, of_rel = np.empty(n_values), np.zeros(n_values), np.empty(n_rel)
-    for u in range(first, last):
+    for u in range(len(scores)):
         seen[known[known_at[u] : known_at[u + 1]]] = u
         mean, common, own = _usual(u, scores, effects, seen, facts, inside, usual)
         of_rel[:] = 0.0
         for v in range(n_values):
             of_rel[facts.relation[v]] += usual[v]
-        size = _counted(users[u], facts, inside, count)
+        size = _counted(out.users[u], facts, inside, count)
         shown = 0
-        for r in range(listed.shape[1]):
-            i = listed[u, r]
+        for r in range(out.listed.shape[1]):
+            i = out.listed[u, r]
             if i < 0:
                 continue
             shown += 1
             part, out.lift[u, r] = out.part[u, r], scores[u, i] - mean
             part[:n_rel] = -of_rel
-            top, most = _values(i, effects[u], facts, part, out.sums[u])
-            if top >= 0 and scores[u, i] - most < cutoff[u]:
+            top, most = _values(i, effects[u], facts, part, out.sums)
+            if top >= 0 and scores[u, i] - most < out.cutoff[u]:
                 out.value[u, r] = top
             if top >= 0 and inside.told:
                 out.against[u, r] = count[top] < size * inside.share[top]
             _rest(i, out.lift[u, r], common, own, inside, part)
         for v in range(n_values):
-            out.sums[u, v] -= shown * usual[v]
+            out.sums[0, v] -= shown * usual[v]

@@ -1,24 +1,17 @@
-"""Sums over listed pairs by group, with a bootstrap over users; what attributes answer by pair."""
+"""Sums over listed pairs by group, with a bootstrap over users."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.audit.parts import Block, Parts
-from cerec.explain.columns.engine import (
-    Question,
-    Source,
-    answer_asked,
-    answer_listed,
-    relations_of,
-)
-from cerec.explain.options import Options
-from cerec.explain.solving import Solver
+from cerec.audit.answered import Answered
+from cerec.audit.parts import Bits, Block
+from cerec.audit.segments import Groups
 from cerec.recommend.protocol import Doubles
+from cerec.rng import generator
 
 BOOT, LEVEL = 200, (0.025, 0.975)
 """How often users are drawn again, and what an interval leaves out on either side."""
@@ -32,107 +25,77 @@ class Share(NamedTuple):
     high: float
 
 
-class Answered(NamedTuple):
-    """By listed pair: whether attributes have an answer, which relations it changes (n, k, R),
-    and in which relations a change alone would do (n, k, R).
-    """
-
-    found: NDArray[np.bool_]
-    changed: NDArray[np.bool_]
-    needed: NDArray[np.bool_]
+def share(drawn: Doubles) -> Share:
+    """From a figure (0) and the same with users drawn again."""
+    boot = drawn[1:][np.isfinite(drawn[1:])]
+    low, high = np.quantile(boot, LEVEL) if len(boot) else (np.nan, np.nan)
+    return Share(float(drawn[0]), float(low), float(high))
 
 
-def answered(block: Block, solver: Solver, parts: Parts) -> Answered:
-    """Answers for all listed pairs of a block, and for each of their relations alone."""
-    n, k = block.listed.shape
-    wide, s = len(parts.relations), parts.subject
-    found = np.zeros((n, k), bool)
-    changed, needed = np.zeros((n, k, wide), bool), np.zeros((n, k, wide), bool)
-    if wide == 0:
-        return Answered(found, changed, needed)
-    values, question = solver.values(Options(k=parts.k)), Question(k=parts.k)
-
-    def of(table: Doubles) -> Callable[[NDArray[np.integer]], Doubles]:
-        return lambda some: table[np.searchsorted(block.users, some)]
-
-    source = Source(s.known, of(block.scores), of(block.effects))
-    relation = np.searchsorted(parts.relations, s.relation)
-    a = answer_listed(block.users, source, values, question)
-    row = np.searchsorted(block.users, a.user)
-    place = _place(block.listed, row, a.item)
-    found[row, place] = a.status == 0
-    of_change = np.repeat(np.arange(len(a)), a.size)
-    about = relation[np.maximum(a.lost, a.gained)]
-    changed[row[of_change], place[of_change], about] = True
-    each, item = np.nonzero(block.there)[0], block.listed[block.there].astype(np.int64)
-    pair, alone = relations_of(item, values)
-    b = answer_asked(block.users[each[pair]], item[pair], source, values, question, relation=alone)
-    at = np.nonzero(block.there)[1][pair]
-    needed[each[pair], at, np.searchsorted(parts.relations, alone)] = b.status == 0
-    return Answered(found, changed, needed)
+def ratio(above: Doubles, below: Doubles) -> Doubles:
+    """One by the other; nan where there is nothing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(above / below)
 
 
-def _place(listed: NDArray[np.int32], row: NDArray[Any], item: NDArray[Any]) -> NDArray[np.int64]:
-    """Where in the lists of these rows the items stand."""
-    return np.asarray((listed[row] == item[:, None]).argmax(axis=1))
+def drawn(seed: int, name: str, users: int) -> Doubles:
+    """(1 + BOOT, users) how often each user counts: once, then a Poisson(1) number of times."""
+    again = generator(seed, name).poisson(1.0, (BOOT, users))
+    return np.concatenate([np.ones((1, users)), again])
 
 
 class Tally:
-    """Sums over pairs by group (0: everybody), and those of the bootstrap."""
+    """Sums over pairs; group 0 is everybody, then come ranges of ranks, then `groups`."""
 
-    def __init__(self, groups: int, parts: int, relations: int) -> None:
-        self.parts, self.relations = parts, relations
-        self.lift, self.pairs = parts, parts + 1
-        self.leaves = parts + 2
-        self.needed = self.leaves + parts
-        self.changed = self.needed + relations
-        self.found = self.changed + relations
-        wide = self.found + 1
-        self.total = np.zeros((groups, wide))
-        self.boot = np.zeros((groups, BOOT, wide))
-        self.users = np.zeros(groups, np.int64)
+    def __init__(self, ranks: list[int], groups: Groups, parts: int, relations: int, seed: int):
+        self._ranks, self._groups, self._seed = ranks, groups, seed
+        widths = [parts, 1, 1, parts, relations, relations, 1]
+        ends = np.cumsum(widths)
+        names = ("part", "lift", "pairs", "leaves", "needed", "changed", "found")
+        self.column = dict(zip(names, (ends - widths).tolist(), strict=True))
+        """Where each kind of figure starts."""
+        n_groups = 1 + len(ranks) + len(groups.names)
+        self.sums = np.zeros((n_groups, 1 + BOOT, int(ends[-1])))
+        self.users = np.zeros(n_groups, np.int64)
 
-    def add(
-        self,
-        block: Block,
-        answers: Answered,
-        cells: Sequence[NDArray[np.bool_]],
-        weights: NDArray[np.float64],
-    ) -> None:
-        """A block; `cells` (n, k) masks of the groups, `weights` (n, BOOT) of the users."""
+    def columns(self, block: Block, answers: Answered) -> list[tuple[Doubles, Bits]]:
+        """By group: what each user of a block adds, and which users have anything in it."""
         there = block.there
-        columns = np.concatenate(
-            [
-                block.part,
-                block.lift[..., None],
-                there[..., None],
-                block.leaves(),
-                answers.needed,
-                answers.changed,
-                answers.found[..., None],
-            ],
-            axis=2,
-            dtype=np.float64,
+        figures = block.part, block.lift, there, block.leaves(), *answers[::-1]
+        wide = np.concatenate(
+            [x if x.ndim == 3 else x[..., None] for x in figures], axis=2, dtype=np.float64
         )
-        for g, cell in enumerate(cells):
-            cell = cell & there
-            some = np.flatnonzero(cell.any(axis=1))
-            sums = np.einsum("nk,nkc->nc", cell[some].astype(np.float64), columns[some])
-            self.total[g] += sums.sum(axis=0)
-            self.boot[g] += weights[some].T @ sums
-            self.users[g] += len(some)
+        ranks = np.add.reduceat(wide, self._ranks, axis=1)
+        shown = np.add.reduceat(there, self._ranks, axis=1) > 0
+        all_ = ranks.sum(axis=1)
+        anybody = np.asarray(there.any(axis=1))
+        out = [(all_, anybody)]
+        out += [(ranks[:, n], shown[:, n]) for n in range(len(self._ranks))]
+        mine = self._groups.of_user[:, block.users]
+        n_user = len(self._groups.names) - len(self._groups.of_item)
+        for g in range(n_user):
+            inside = np.asarray((mine == g).any(axis=0)) & anybody
+            out.append((all_ * inside[:, None], inside))
+        for row in self._groups.of_item:
+            cell = row[np.maximum(block.listed, 0)] & there
+            out.append(
+                (np.einsum("nk,nkc->nc", cell.astype(float), wide), np.asarray(cell.any(axis=1)))
+            )
+        return out
 
-    def share(self, group: int, column: int, over: int, *, less: int | None = None) -> Share:
+    def of_block(self, block: Block, answers: Answered) -> tuple[Doubles, NDArray[np.int64]]:
+        """What a block adds to `sums` and `users`."""
+        weights = drawn(self._seed, f"audit/{int(block.users[0])}", len(block.users))
+        columns = self.columns(block, answers)
+        sums = np.stack([weights @ figures for figures, _ in columns])
+        return sums, np.array([int(some.sum()) for _, some in columns])
+
+    def share(
+        self, group: int, name: str, n: int = 0, *, over: str, less: int | None = None
+    ) -> Share:
         """A ratio of sums with its interval; `less`: minus that of another group."""
-        value, boot = self._ratio(group, column, over)
+        above, below = self.column[name] + n, self.column[over]
+        found = ratio(self.sums[group, :, above], self.sums[group, :, below])
         if less is not None:
-            other, others = self._ratio(less, column, over)
-            value, boot = value - other, boot - others
-        boot = boot[np.isfinite(boot)]
-        low, high = np.quantile(boot, LEVEL) if len(boot) else (np.nan, np.nan)
-        return Share(float(value), float(low), float(high))
-
-    def _ratio(self, group: int, column: int, over: int) -> tuple[float, Doubles]:
-        total, boot = self.total[group], self.boot[group]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return float(total[column] / total[over]), boot[:, column] / boot[:, over]
+            found = found - ratio(self.sums[less, :, above], self.sums[less, :, below])
+        return share(found)
