@@ -19,6 +19,7 @@ from cerec.history import Row
 from cerec.recommend.linear.candidates import Sample
 from cerec.recommend.linear.choose import Looked, choose, choose_weights
 from cerec.recommend.linear.fit import Chosen, Material, build
+from cerec.recommend.linear.gram import longest
 from cerec.recommend.linear.weighing import Marks, Weighing
 from cerec.runs.agents import learn_agent
 from cerec.runs.evaluate import final_figures
@@ -45,6 +46,14 @@ def fit(data: Dataset, parts: Split, job: Job) -> Run:
     def weighed(weighing: Weighing, known: Ragged = parts.train) -> Material:
         return Material(known, marks.weights(known, weighing), facts)
 
+    if (most := longest(parts.train)) < parts.train.counts.max(initial=0):
+        long = int((parts.train.counts > most).sum())
+        log.warning(
+            "note: histories of more than %s items (%s here) count with so many of them, drawn "
+            "at random, where it is learned which items go together",
+            f"{most:,}",
+            f"{long:,}",
+        )
     turns = marks.options(parts.train, settings)
     weighing, material, sample, looks = choose_weights(weighed, parts.valid, turns)
     looked = _looked(material, parts, settings, progress, sample)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cerec.data.ragged import Ragged
 from cerec.recommend.linear import itemitem
-from cerec.recommend.linear.gram import Gram
+from cerec.recommend.linear.gram import Gram, longest, shortened
 from cerec.recommend.linear.itemitem import cut, nearest, pairs_of
 
 
@@ -44,6 +44,40 @@ def test_gram_is_the_weighted_product() -> None:
     found[np.repeat(np.arange(12), np.diff(gram.indptr)), gram.indices] = gram.count
     assert np.allclose(found, slow_gram(matrix), rtol=1e-6)
     assert np.allclose(gram.diagonal, np.diag(found))
+
+
+def test_long_histories_count_with_a_drawn_part() -> None:
+    """Squares 1 + 4 + 100: within 41, the longest of ten items counts with six."""
+    lengths = np.array([1, 2, 10])
+    rows = Ragged.from_pairs(np.repeat([0, 1, 2], lengths), np.r_[0, 0:2, 0:10], 3)
+    assert longest(rows, squares=41) == 6
+    assert longest(rows, squares=40) == 5
+    assert longest(rows, squares=105) == 5_000
+    few, weight = shortened(rows, np.arange(13.0), 6)
+    assert few.counts.tolist() == [1, 2, 6]
+    assert weight[:3].tolist() == [0, 1, 2]
+    assert np.array_equal(few.row(2), weight[3:] - 3)  # each entry with its own weight
+    assert (np.diff(few.row(2)) > 0).all()
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=20), st.integers(1, 5_000))
+def test_the_length_that_counts_keeps_within_the_squares(counts: list[int], squares: int) -> None:
+    rows = Ragged(np.cumsum([0, *counts]), np.zeros(sum(counts), np.int32))
+    most = longest(rows, squares=squares)
+    used = np.minimum(counts, most).astype(float)
+    assert (used**2).sum() <= squares
+    more = np.minimum(counts, most + 1).astype(float)
+    assert (more**2).sum() > squares or most == 5_000
+
+
+def test_nearest_prefers_the_lower_item_where_cosines_are_equal() -> None:
+    matrix = np.zeros((8, 6))
+    matrix[np.arange(8), [0, 0, 1, 1, 2, 2, 3, 3]] = 1.0
+    matrix[[0, 2, 4, 6], 5] = 1.0  # four items alike to item 5
+    rows, weight = rows_of(matrix)
+    near = nearest(Gram.build(rows, weight, 6), 3)
+    assert near[5].tolist() == [0, 1, 2]
+    assert near[0].tolist() == [5, -1, -1]
 
 
 def test_whole_columns_solve_the_regression_without_the_item_itself() -> None:

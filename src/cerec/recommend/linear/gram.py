@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.ragged import Ragged
+from cerec.rng import generator
 from cerec.threads import in_chunks
 
 EXPONENT = -0.5  # of a user's history length, the user's weight
+LONGEST, SQUARES = 5_000, 1 << 30
+"""A history counts with at most so many items, and all of them with so many pairs of items: what a
+Gram matrix costs is bounded by `SQUARES`, at 2 operations and at most 8 bytes for each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +39,10 @@ class Gram:
     ) -> Gram:
         """From user -> items and the weight of every entry; 8 bytes for each pair of items.
 
-        A user counts by the length of the history to the power of `exponent`.
+        A user counts by the length of the history to the power of `exponent`; of histories that
+        are too long, a drawn part counts.
         """
+        rows, weight = shortened(rows, weight, longest(rows))
         user, of_item = _by_item(rows, n_items)
         value = weight[of_item.entry]
         lengths = np.bincount(rows.row_of(), weights=weight, minlength=len(rows))
@@ -51,6 +57,29 @@ class Gram:
         count = np.empty(indptr[-1], np.float32)
         in_chunks(n_items, lambda a, b: _gram(*args, a, b, counts, indptr, indices, count))
         return Gram(indptr, indices, count, _diagonal(indptr, indices, count))
+
+
+def longest(rows: Ragged, most: int = LONGEST, squares: int = SQUARES) -> int:
+    """How many items of a history may count: the squares of that many add up to `squares`."""
+    counts = np.sort(rows.counts)
+    below = np.concatenate([[0.0], np.cumsum(counts.astype(np.float64) ** 2)[:-1]])
+    rest = len(counts) - np.arange(len(counts))  # histories of that length or longer
+    room = np.sqrt(np.maximum(squares - below, 1.0) / rest)
+    short = np.flatnonzero(room < counts)
+    return min(most, int(room[short[0]])) if len(short) else most
+
+
+def shortened(
+    rows: Ragged, weight: NDArray[np.float64], most: int
+) -> tuple[Ragged, NDArray[np.float64]]:
+    """The rows with at most so many entries, drawn where there are more."""
+    if not (rows.counts > most).any():
+        return rows, weight
+    order = np.lexsort((generator(0, "linear/gram").random(rows.size), rows.row_of()))
+    place = np.arange(rows.size) - np.repeat(rows.indptr[:-1], rows.counts)
+    kept = np.sort(order[place < most])
+    indptr = np.concatenate([[0], np.cumsum(np.minimum(rows.counts, most))]).astype(np.int64)
+    return Ragged(indptr, rows.indices[kept]), weight[kept]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

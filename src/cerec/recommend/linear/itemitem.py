@@ -70,9 +70,11 @@ def _whole(gram: Gram, pull: float, most: int) -> Pairs:
     dense[np.diag_indices(n_items)] += pull
     with blas_threads(1):
         factor, _ = lapack.dpotrf(dense, lower=1, overwrite_a=1)
-        half, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    inverse = np.tril(half) + np.tril(half, -1).T
-    found = (-inverse / np.diag(inverse)).astype(np.float32)  # column i is divided by P[i, i]
+        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    for i in range(1, n_items):  # the upper half, in place
+        inverse[:i, i] = inverse[i, :i]
+    inverse /= -np.diag(inverse).copy()  # column i is divided by P[i, i]
+    found = inverse.astype(np.float32, order="C")
     np.fill_diagonal(found, 0.0)
     return _cut(found, most)
 
@@ -125,14 +127,16 @@ def _nearest(indptr, indices, count, diagonal, first, last, out):  # type: ignor
             j = indices[p]
             size = np.sqrt(diagonal[i] * diagonal[j])
             near[p - start] = -1.0 if j == i or size <= 0.0 else count[p] / size
-        order = np.argsort(-near, kind="mergesort")[:most]
+        least = np.partition(near, len(near) - most)[len(near) - most] if most < len(near) else 0.0
+        equal = most - (near > least).sum() if least > 0.0 else len(near)
         n = 0
-        row = np.empty(len(order), np.int32)
-        for p in order:
-            if near[p] > 0.0:
+        row = np.empty(min(most, len(near)), np.int32)
+        for p in range(len(near)):
+            if near[p] > 0.0 and near[p] >= least and (near[p] > least or equal > 0):
+                equal -= near[p] == least
                 row[n] = indices[start + p]
                 n += 1
-        out[i, :n] = np.sort(row[:n])
+        out[i, :n] = row[:n]
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
