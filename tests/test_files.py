@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cerec import files
+from cerec import asides
+from cerec.asides import lock_file
 from cerec.errors import RunError
 from cerec.files import (
     exchanged,
-    lock_file,
     read_arrays,
     read_json,
     replacing,
@@ -105,7 +105,8 @@ import numpy as np, polars as pl
 import subprocess
 import sys
 from pathlib import Path
-from cerec.files import Unwritten, replacing, write_arrays, write_json
+from cerec.asides import Unwritten
+from cerec.files import replacing, write_arrays, write_json
 from cerec.checkpoint import Checkpoint, write_checkpoint
 
 def frame(rows):
@@ -160,7 +161,7 @@ def test_a_lock_file_keeps_others_out_and_is_removed(tmp_path: Path) -> None:
 def test_a_lock_file_removed_before_it_is_locked_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, real, times = tmp_path / "a.lock", files.locked, []
+    path, real, times = tmp_path / "a.lock", asides.locked, []
 
     def late(handle: int) -> bool:
         times.append(handle)
@@ -168,7 +169,7 @@ def test_a_lock_file_removed_before_it_is_locked_is_made_anew(
             path.unlink()  # by the holder before us, just now
         return real(handle)
 
-    monkeypatch.setattr(files, "locked", late)
+    monkeypatch.setattr(asides, "locked", late)
     with lock_file(path, RunError("busy")):
         assert path.exists()
         with pytest.raises(RunError, match="busy"), lock_file(path, RunError("busy")):

@@ -11,7 +11,8 @@ import cerec
 
 SOURCE = Path(cerec.__file__).parents[1]
 ROOMS = [
-    *("exports", "errors", "files", "rng", "threads", "interrupts", "history", "checkpoint"),
+    *("exports", "errors", "asides", "files", "manifest", "rng", "threads", "interrupts"),
+    *("history", "checkpoint"),
     *("settings", "data", "metrics", "recommend", "walk", "agent", "explain", "audit", "runs"),
     *("serve", "cli"),
 ]

@@ -1,23 +1,18 @@
-"""Where a killed training goes on: arrays and counters, written aside and renamed.
-
-Where the system cannot exchange two folders, one is replaced in two renames. A kill between them
-leaves no checkpoint, but the old and the new one whole in the folder aside, `.checkpoint.XXXXXXXX`;
-the next look puts the new one in place.
-"""
+"""Where a killed training goes on: arrays and counters, written aside and renamed."""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
+from cerec.asides import discard, sweep
 from cerec.errors import RunError
-from cerec.files import read_arrays, read_json, replacing, write_arrays, write_json
+from cerec.files import read_arrays, replacing, write_arrays, write_json
 from cerec.history import write_history
+from cerec.manifest import changed, listing, read_sealed, sealed
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -33,46 +28,20 @@ class Checkpoint:
 
 def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Replace the checkpoint in `folder`."""
-    find_checkpoint(folder)
     with replacing(folder, folder=True) as new:
         new.mkdir()
         for group, arrays in checkpoint.arrays.items():
             write_arrays(new / f"{group}.safetensors", arrays)
-        write_json(
-            new / "counters.json",
-            {"groups": list(checkpoint.arrays), "counters": checkpoint.counters},
-        )
+        files = listing(new, [f"{group}.safetensors" for group in checkpoint.arrays])
+        facts = {"files": files, "counters": checkpoint.counters}
+        write_json(new / "counters.json", sealed(facts))
         write_history(new / "history.csv", checkpoint.counters.get("history", []))  # to look at
 
 
 def find_checkpoint(folder: Path) -> bool:
-    """Whether there is a checkpoint; one that a kill left aside is put in place first."""
-    if not folder.is_dir():
-        copies = [copy for aside in _asides(folder) for copy in aside.iterdir() if _whole(copy)]
-        if copies:
-            max(copies, key=_age).rename(folder)
-    for aside in _asides(folder):
-        shutil.rmtree(aside, ignore_errors=True)
+    """Whether there is a checkpoint; what a kill left of writing one is mended first."""
+    sweep(folder)
     return folder.is_dir()
-
-
-def _asides(folder: Path) -> list[Path]:
-    """What kills left behind while `folder` was being replaced."""
-    return [p for p in folder.parent.glob(f".{folder.name}.????????") if p.is_dir()]
-
-
-def _whole(copy: Path) -> bool:
-    """Whether every file of a checkpoint is there; each was renamed into place when complete."""
-    try:
-        groups = read_json(copy / "counters.json")["groups"]
-        return all((copy / f"{group}.safetensors").is_file() for group in groups)
-    except (RunError, KeyError, TypeError):
-        return False
-
-
-def _age(copy: Path) -> tuple[int, bool]:
-    """Larger for the later of two copies."""
-    return (copy / "counters.json").stat().st_mtime_ns, copy.name == "new"
 
 
 def read_checkpoint(folder: Path) -> Checkpoint | None:
@@ -81,12 +50,13 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
         return None
     path = folder / "counters.json"
     try:
-        facts: Mapping[str, Any] = read_json(path)
-        groups, counters = facts["groups"], facts["counters"]
-        arrays = {}
-        for group in groups:
-            path = folder / f"{group}.safetensors"
-            arrays[group] = read_arrays(path)
+        facts = read_sealed(path)
+        counters, arrays = facts["counters"], {}
+        for name in facts["files"]:
+            path = folder / name
+            if changed(folder, name, facts["files"][name]):
+                raise damaged(path)
+            arrays[path.stem] = read_arrays(path)
     except (RunError, KeyError, TypeError):
         raise damaged(path) from None
     return Checkpoint(counters, arrays)
@@ -102,5 +72,4 @@ def damaged(path: Path) -> RunError:
 
 def drop_checkpoint(folder: Path) -> None:
     """Remove the checkpoint, if there is one, and what kills left of others."""
-    for path in (*_asides(folder), folder):
-        shutil.rmtree(path, ignore_errors=True)
+    discard(folder)

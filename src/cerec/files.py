@@ -8,9 +8,8 @@ import math
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +18,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from cerec.asides import Unwritten, aside_of
 from cerec.errors import CerecError, RunError
-
-try:
-    import fcntl
-except ImportError:  # Windows has none
-    fcntl = None  # type: ignore[assignment]
-
-
-class Unwritten(RunError):
-    """A file that the disk, its quota or its rights do not allow."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, reason)  # both, so that it comes whole out of another process
-
-    def __str__(self) -> str:
-        return "{}: cannot be written: {}".format(*self.args)
 
 
 def _reason(error: Exception) -> str | None:
@@ -58,35 +43,29 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     """A path beside `path` to write a file to; it takes the place of `path` at the end.
 
     With `folder` it is a folder that is written, and replaced; otherwise a folder is refused.
-    When the block fails, `path` is as it was and nothing is left behind.
+    When the block fails, `path` is as it was and nothing is left behind. What a killed writer of
+    `path` left behind is removed.
     """
     if not folder:
         refuse_folder(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    except (FileExistsError, NotADirectoryError):
-        raise Unwritten(path, "a part of its path is a file") from None
-    except OSError as error:
-        raise Unwritten(path, error.strerror or str(error)) from None
-    target, old = aside / "new", aside / "old"
-    try:
-        yield target
-        _sync(target)
-        taken = folder and path.is_dir() and not path.is_symlink()
-        if not (taken and exchanged(target, path)):
-            if taken:
-                path.rename(old)  # here a folder cannot be replaced in one step
-            target.replace(path)
-    except Exception as error:
-        reason = _reason(error)
-        if reason is None:
-            raise
-        raise Unwritten(path, reason) from None
-    finally:
-        if old.exists() and not path.exists():
-            old.rename(path)
-        shutil.rmtree(aside, ignore_errors=True)
+    with aside_of(path) as aside:
+        target, old = aside / "new", aside / "old"
+        try:
+            yield target
+            _sync(target)
+            taken = folder and path.is_dir() and not path.is_symlink()
+            if not (taken and exchanged(target, path)):
+                if taken:
+                    path.rename(old)  # here a folder cannot be replaced in one step
+                target.replace(path)
+        except Exception as error:
+            reason = _reason(error)
+            if reason is None:
+                raise
+            raise Unwritten(path, reason) from None
+        finally:
+            if old.exists() and not path.exists():
+                old.rename(path)
 
 
 def exchanged(one: Path, other: Path) -> bool:
@@ -100,62 +79,6 @@ def exchanged(one: Path, other: Path) -> bool:
     except (AttributeError, OSError, TypeError):
         return False
     return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
-
-
-def locked(handle: int) -> bool:
-    """Lock an open file or folder; False where another process has. The end of ours lets go.
-
-    Where the system or the file system has no locks, nobody is kept out.
-    """
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass  # a file system without locks
-    return True
-
-
-@contextmanager
-def lock_file(path: Path, refusal: CerecError) -> Iterator[None]:
-    """Hold a lock file for the block, made and removed here; `refusal` is raised where another
-    process holds it. One that a kill has left behind is taken over.
-    """
-    handle = _open_lock(path)
-    try:
-        while True:
-            if not locked(handle):
-                raise refusal
-            if _is_at(handle, path):
-                break
-            os.close(handle)  # its holder removed it between opening and locking
-            handle = _open_lock(path)
-        try:
-            yield
-        finally:
-            with suppress(OSError):  # a system that removes no open file leaves it there
-                path.unlink()
-    finally:
-        os.close(handle)
-
-
-def _open_lock(path: Path) -> int:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except (FileExistsError, NotADirectoryError):
-        raise Unwritten(path, "a part of its path is a file") from None
-    except OSError as error:
-        raise Unwritten(path, error.strerror or str(error)) from None
-
-
-def _is_at(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def copy_of(path: Path, target: Path) -> None:
@@ -176,6 +99,14 @@ def _sync(path: Path) -> None:
             os.close(handle)
 
 
+def cache_folder() -> Path:
+    """`CEREC_CACHE`, or `cerec` in the user's cache folder."""
+    given = os.environ.get("CEREC_CACHE")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cerec"
+
+
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Named arrays to a safetensors file."""
     with replacing(path) as target:
@@ -190,22 +121,22 @@ _TYPES = {"BOOL": "?", **{f"{c}{8 * n}": f"<{c.lower()}{n}" for c in "IUF" for n
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of a safetensors file, mapped into memory: what nobody looks at is not read."""
+    out = {}
     try:
         with safe_open(str(path), framework="numpy"):  # refuses what is damaged
             whole = np.memmap(path, mode="c").view(np.ndarray)  # writing to it changes no file
+        start = 8 + int(whole[:8].view("<u8")[0])
+        for name, facts in json.loads(whole[8:start].tobytes()).items():
+            if name != "__metadata__":
+                first, end = facts["data_offsets"]
+                kind = np.dtype(_TYPES[facts["dtype"]])
+                raw = whole[start + first : start + end]
+                raw = raw if (start + first) % kind.itemsize == 0 else raw.copy()
+                out[name] = raw.view(kind).reshape(facts["shape"])
     except FileNotFoundError:
         raise RunError(f"{path}: no such file; the folder is not a complete run") from None
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise RunError(f"{path}: damaged ({error}); train again or restore a copy") from None
-    start = 8 + int(whole[:8].view("<u8")[0])
-    out = {}
-    for name, facts in json.loads(whole[8:start].tobytes()).items():
-        if name != "__metadata__":
-            first, end = facts["data_offsets"]
-            kind = np.dtype(_TYPES[facts["dtype"]])
-            raw = whole[start + first : start + end]
-            raw = raw if (start + first) % kind.itemsize == 0 else raw.copy()
-            out[name] = raw.view(kind).reshape(facts["shape"])
     return out
 
 
@@ -224,11 +155,16 @@ def finite(value: Any) -> Any:
     return value
 
 
+_MOST_JSON = 1 << 28
+
+
 def read_json(path: Path, error: type[CerecError] = RunError) -> Any:
     """The value of a JSON file."""
     try:
+        if not path.is_file():  # also of what never ends, as a pipe
+            raise error(f"{path}: no such file")
+        if path.stat().st_size > _MOST_JSON:
+            raise error(f"{path}: more than {_MOST_JSON:,} bytes of JSON")
         return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise error(f"{path}: no such file") from None
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise error(f"{path}: not readable as JSON ({problem})") from None

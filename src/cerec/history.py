@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cerec.errors import RunError
 from cerec.files import replacing
 
 Row = dict[str, float | int | str]
@@ -28,8 +29,11 @@ def read_history(path: Path) -> list[dict[str, Any]]:
     """The rows of a history; numbers as numbers, empty figures left out."""
     if not path.exists():
         return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return [{k: _number(v) for k, v in row.items() if v} for row in csv.DictReader(file)]
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return [{k: _number(v) for k, v in row.items() if v} for row in csv.DictReader(file)]
+    except (csv.Error, ValueError, TypeError) as error:
+        raise RunError(f"{path}: not readable as a history ({error})") from None
 
 
 def _number(text: str) -> Any:

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from cerec.asides import lock_file
 from cerec.cli.main import main
 from cerec.data.facts import Facts
 from cerec.data.split import split
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import RunError
 from cerec.explain.explanation import Explanation
-from cerec.files import lock_file
 from cerec.recommend.linear.fit import Chosen, Material, build
 from cerec.runs.kept import Kept
 from cerec.runs.run import Run, open_run

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 from explain_worlds import explainer, listed_pairs
 
+from cerec.asides import lock_file
 from cerec.errors import RunError
 from cerec.explain import batch
 from cerec.explain.batch import explain_all
 from cerec.explain.options import Options
 from cerec.explain.table import SCHEMA
-from cerec.files import lock_file
 
 ASKED = Options(k=5, by="attributes", lock=("r02", ("r00", "a01")))
 

@@ -35,6 +35,7 @@ from cerec.settings.base import parse
 from cerec.settings.recommender import RecommenderConfig
 from cerec.settings.run import PRESETS, RunConfig
 from cerec.settings.train import SignalConfig, TrainConfig
+from run_folders import reseal
 from worlds import QUICK, SMALL
 
 
@@ -132,7 +133,7 @@ def test_folders_that_are_no_runs(tmp_path: Path, small_run: cerec.Run) -> None:
     folder = small_run.save(tmp_path / "run")
     facts = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**facts, "format": 0}))
-    with pytest.raises(RunError, match="not format 1"):
+    with pytest.raises(RunError, match="not format 2"):
         cerec.open(folder)
 
 
@@ -512,12 +513,12 @@ def test_resume_takes_only_a_run_that_says_how_it_was_begun_for_finished(tmp_pat
     cerec.train(data, QUICK, out=folder)
     facts = json.loads((folder / "run.json").read_text())
     del facts["meta"]["origin"]
-    (folder / "run.json").write_text(json.dumps(facts))
+    reseal(folder, facts)
     with pytest.raises(RunError, match="not trained there, so nothing can be resumed"):
         cerec.train(data, QUICK, out=folder, resume=True)
     for wrong in ({}, 3, {"config": "[", "seed": 0}):
         facts["meta"]["origin"] = wrong
-        (folder / "run.json").write_text(json.dumps(facts))
+        reseal(folder, facts)
         with pytest.raises(RunError, match=r"run\.json: damaged"):
             cerec.train(data, QUICK, out=folder, resume=True)
 
@@ -654,17 +655,19 @@ def test_damaged_runs_are_told_in_one_line(small_run: cerec.Run, tmp_path: Path)
         {"meta": 3},
         {"seed": "x"},
     ):
-        (folder / "run.json").write_text(json.dumps({**sound, **damage}))
+        reseal(folder, {**sound, **damage})
         with pytest.raises(RunError, match=r"run\.json: damaged"):
             cerec.open(folder)
-    (folder / "run.json").write_text(json.dumps(sound))
+    reseal(folder, sound)
     arrays = read_arrays(folder / "model.safetensors")
     write_arrays(folder / "model.safetensors", {**arrays, "model.own": arrays["model.own"][:5]})
-    with pytest.raises(RunError, match="the data has 60 and 80; the run folder is damaged"):
+    reseal(folder)
+    with pytest.raises(RunError, match=r"'own' .* does not fit a run of 60 users and 80 items"):
         cerec.open(folder)
     for gone in ("model.own", "known.indptr"):
         rest = {name: array for name, array in arrays.items() if name != gone}
         write_arrays(folder / "model.safetensors", rest)
+        reseal(folder)
         with pytest.raises(RunError, match=f"holds no '{gone.removeprefix('model.')}'"):
             cerec.open(folder)
     (folder / "config.toml").unlink()
@@ -715,20 +718,8 @@ def test_a_run_folder_with_the_data_of_another_world_is_refused(
     write_dataset(make_world(SMALL, seed=2), stranger)  # as many users and items
     for name in ("graph.safetensors", "entities.parquet", "items.parquet"):
         shutil.copy(stranger / name, folder / name)
-    with pytest.raises(RunError, match=r"run: its data are not those .* restore a copy") as told:
+    with pytest.raises(
+        RunError, match=r"\w+\.\w+: (has .* bytes instead|is not the file).* restore a copy"
+    ) as told:
         cerec.open(folder)
     assert "\n" not in str(told.value)
-
-
-@pytest.mark.parametrize("kept", [None, "", 7])
-def test_a_run_folder_without_a_fingerprint_is_refused(
-    small_run: cerec.Run, tmp_path: Path, kept: object
-) -> None:
-    folder = small_run.save(tmp_path / "run")
-    facts = json.loads((folder / "run.json").read_text())
-    assert cerec.open(folder).data.fingerprint == facts["data"].pop("fingerprint")
-    if kept is not None:
-        facts["data"]["fingerprint"] = kept
-    (folder / "run.json").write_text(json.dumps(facts))
-    with pytest.raises(RunError, match="its data are not those"):
-        cerec.open(folder)

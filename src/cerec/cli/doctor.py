@@ -16,13 +16,13 @@ from rich.text import Text
 
 from cerec import __version__
 from cerec.cli.console import out, print_json
-from cerec.data.cache import cache_folder
 from cerec.data.check import check
 from cerec.data.ckg import Ckg
 from cerec.data.facts import Facts
 from cerec.data.split import Split, split
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import CerecError
+from cerec.files import cache_folder
 from cerec.recommend.scorer import Scorer, rank_of, top_k
 from cerec.threads import cores, kernel_threads
 

@@ -2,7 +2,7 @@
 
 One file: a size, a JSON header, arrays and joined texts at multiples of 64 bytes, and a checksum
 over everything before it. It is written aside and renamed into place; a file that is damaged,
-or was made from other files or options, is passed over and written anew.
+or was made from other files or options, is passed over and written again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import hashlib
 import json
 import logging
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,8 @@ from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset, Interactions, Planted, Triples
 from cerec.data.ids import IdTable
-from cerec.errors import CerecError
+from cerec.errors import CerecError, RunError
+from cerec.files import cache_folder, replacing
 
 log = logging.getLogger(__name__)
 
@@ -32,14 +32,6 @@ _SAMPLE = 64 * 1024
 _TABLES = {"users": "user", "items": "item", "entities": "entity", "relations": "relation"}
 _PARTS: dict[str, Any] = {"interactions": Interactions, "triples": Triples, "planted": Planted}
 _BETWEEN = ("\n", "\x00", "\x1f", "\x1e", "\x1d", "\x1c")
-
-
-def cache_folder() -> Path:
-    """`CEREC_CACHE`, or `cerec` in the user's cache folder."""
-    given = os.environ.get("CEREC_CACHE")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cerec"
 
 
 def cache_file(folder: Path, format: str, options: Mapping[str, Any]) -> Path:
@@ -87,17 +79,10 @@ def write_cache(path: Path, key: str, data: Dataset) -> None:
     if content is None:
         return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".aside")
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(content)
-            Path(aside).replace(path)
-        except BaseException:
-            Path(aside).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        log.info("%s: not kept (%s)", path, error)
+        with replacing(path) as new:
+            new.write_bytes(content)
+    except RunError as error:
+        log.info("%s", error)
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)

@@ -15,6 +15,8 @@ from cerec.errors import RunError
 from cerec.files import read_arrays, read_json, replacing, write_arrays, write_json
 
 VERSION = 1
+_ROWS_A_BYTE, _TEXT_A_BYTE = 100, 1000
+"""More than any table of distinct ids is compressed to."""
 _COLUMN = "column "
 """Before the names of further columns of the users' table."""
 _TABLES = {"users": "user", "items": "item", "entities": "entity", "relations": "relation"}
@@ -66,10 +68,17 @@ def read_dataset(folder: Path) -> Dataset:
 
 def _read_frame(path: Path) -> pl.DataFrame:
     try:
+        texts = pl.scan_parquet(path).select(pl.all().cast(pl.String).str.len_bytes().sum())
+        rows, size = pl.scan_parquet(path).select(pl.len()).collect().item(), path.stat().st_size
+        if rows > _ROWS_A_BYTE * size or sum(texts.collect().row(0)) > _TEXT_A_BYTE * size:
+            raise RunError(f"{path}: would take far more memory than a table of its size can need")
         frame = pl.read_parquet(path)
+        if [kind for kind in frame.schema.values() if kind != pl.String] or len(frame) != rows:
+            raise RunError(f"{path}: holds columns that are no texts")
         frame["id"], frame["name"]
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise RunError(f"{path}: not readable ({error})") from None
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        first = next(iter(str(error).splitlines()), "")
+        raise RunError(f"{path}: not readable ({first})") from None
     return frame
 
 

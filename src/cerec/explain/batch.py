@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -19,11 +18,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cerec.asides import discard, lock_file, sweep, sweep_folder
 from cerec.errors import RunError
 from cerec.explain.explainer import Explainer
 from cerec.explain.options import Options
 from cerec.explain.table import SCHEMA
-from cerec.files import lock_file, read_json, refuse_folder, replacing, write_json
+from cerec.files import read_json, refuse_folder, replacing, write_json
 
 _USERS_PER_PART = 1024
 _ROWS_PER_GROUP = 65536
@@ -77,7 +77,7 @@ def _explain_all(
     for start in range(0, n_users, _USERS_PER_PART):
         users = np.arange(start, min(start + _USERS_PER_PART, n_users))
         parts.append(folder / f"part-{len(parts):06}.parquet")
-        if parts[-1].exists():
+        if _whole(parts[-1]):
             taken_over += 1
             continue
         table = explainer.tables.of_users(users, asked)
@@ -87,10 +87,18 @@ def _explain_all(
             on_part(int(users[-1]) + 1, n_users)
     with replacing(target) as new:
         _join(parts, new)
-    shutil.rmtree(folder)
+    discard(folder)
     counts = pl.scan_parquet(target).group_by("status").len().collect()
     status = Counter(dict(counts.iter_rows()))
     return Summary(status.total(), dict(sorted(status.items())), taken_over)
+
+
+def _whole(part: Path) -> bool:
+    """Whether a part is there and can be read; it was renamed into place when complete."""
+    try:
+        return bool(pl.scan_parquet(part).collect_schema())
+    except (OSError, pl.exceptions.PolarsError):
+        return False
 
 
 def _join(parts: list[Path], target: Path) -> None:
@@ -104,19 +112,21 @@ def _join(parts: list[Path], target: Path) -> None:
 
 def _prepare(parts: Path, job: dict[str, Any], *, resume: bool) -> None:
     """An empty folder for this job, or the finished parts of an equal one."""
-    if parts.exists() and resume:
-        if read_json(parts / "job.json") != job:
+    sweep(parts)
+    if parts.exists():
+        if not (parts / "job.json").exists():
+            raise RunError(f"{parts}: holds other files; move them, or choose another --out")
+        if resume and read_json(parts / "job.json") != job:
             raise RunError(
                 f"{parts}: parts of another recommender, data or question; "
                 "run without --resume to drop them, or choose another --out"
             )
-        return
-    if parts.exists():
-        if not (parts / "job.json").exists() and any(parts.iterdir()):
-            raise RunError(f"{parts}: holds other files; move them, or choose another --out")
-        shutil.rmtree(parts)
-    parts.mkdir(parents=True)
-    write_json(parts / "job.json", job)
+        if resume:
+            sweep_folder(parts)
+            return
+    with replacing(parts, folder=True) as new:
+        new.mkdir()
+        write_json(new / "job.json", job)
 
 
 def _job(explainer: Explainer, asked: Options) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A run as a self-contained folder: settings, tables, graph, weights, history; nothing that runs.
 
 config.toml        the settings
-run.json           versions, seed, data fingerprint, metrics, timings
+run.json           versions, seed, metrics, timings, a checksum of every file and of itself
 model.safetensors  the recommender, what users know, the agent's vectors
 split.safetensors  train, validation and test parts
 graph.safetensors, data.json, users/items/entities/relations.parquet   the data
@@ -20,19 +20,23 @@ from typing import Any
 from numpy.typing import NDArray
 
 from cerec import __version__
-from cerec.data.dataset import Dataset
+from cerec.asides import is_aside, sweep
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.errors import RunError
 from cerec.files import read_arrays, read_json
+from cerec.manifest import MEND, read_sealed
+from cerec.runs.forms import rises_to, within
 
-FORMAT = 1
+FORMAT = 2
 FILES = (
     *("config.toml", "run.json", "model.safetensors", "split.safetensors", "history.csv"),
     *("graph.safetensors", "data.json"),
     *(f"{table}.parquet" for table in ("users", "items", "entities", "relations")),
 )
 """What a run writes into its folder."""
+LISTED = tuple(name for name in FILES if name != "run.json")
+"""What `run.json` has a checksum of."""
 _PARTS = ("train", "valid", "test")
 
 
@@ -65,14 +69,16 @@ def read_part(
         part = Ragged(arrays[f"{name}.indptr"], arrays[f"{name}.indices"])
     except KeyError as missing:
         raise RunError(f"{path}: holds no {missing}; the run folder is damaged") from None
-    inside = not part.size or 0 <= part.indices.min() <= part.indices.max() < n_items
-    if len(part) != n_users or part.indptr[-1] != part.size or not inside:
-        raise RunError(f"{path}: does not fit the users and items; the run folder is damaged")
+    kinds = [(a.dtype.kind, a.ndim) == ("i", 1) for a in (part.indptr, part.indices)]
+    sound = all(kinds) and len(part) == n_users and rises_to(part.indptr, part.size)
+    if not (sound and within(part.indices, n_items)):
+        raise RunError(f"{path}: {name} does not fit the users and items; {MEND}")
     return part
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
     """`run.json`, checked: a clear line when the folder is not a finished run."""
+    sweep(folder)  # the second of two renames is made up for, where a kill came between
     if folder.is_file():
         raise RunError(f"{folder}: is a file; give the folder of a run")
     if not folder.is_dir():
@@ -86,31 +92,24 @@ def read_facts(folder: Path) -> dict[str, Any]:
                 f"is an unfinished training; resume with: cerec train DATA --out {folder} --resume"
             )
         raise RunError(f"{folder} {hint}")
-    facts = read_json(folder / "run.json")
-    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+    raw = read_json(folder / "run.json")
+    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise RunError(f"{folder / 'run.json'}: not format {FORMAT}; train again with this version")
+    facts = read_sealed(folder / "run.json")
     tables = all(
-        isinstance(facts.get(name), dict) for name in ("recommender", "metrics", "meta", "data")
+        isinstance(facts.get(name), dict)
+        for name in ("recommender", "metrics", "meta", "data", "files")
     )
     sound = (
         tables
+        and set(facts["files"]) == set(LISTED)
         and set(facts["recommender"]) == {"kind", "fidelity"}
         and facts["recommender"]["kind"] in ("linear", "factors", "itemitem", "scores")
         and isinstance(facts["recommender"]["fidelity"], float | int | None)
     )
     if not sound or not isinstance(facts.get("seed"), int):
-        raise RunError(f"{folder / 'run.json'}: damaged; restore a copy or train again")
+        raise RunError(f"{folder / 'run.json'}: damaged; {MEND}")
     return facts
-
-
-def refuse_other_data(folder: Path, facts: Mapping[str, Any], data: Dataset) -> None:
-    """Refuse data in a run folder that are not those of its `run.json`."""
-    if facts["data"].get("fingerprint") != data.fingerprint:
-        raise RunError(
-            f"{folder}: its data are not those that run.json was written for (fingerprint "
-            f"{data.fingerprint[:8]}, expected {str(facts['data'].get('fingerprint'))[:8]}); "
-            "restore a copy of the folder, or train again"
-        )
 
 
 def kept_beside(folder: Path, origin: object) -> list[str]:
@@ -123,7 +122,8 @@ def kept_beside(folder: Path, origin: object) -> list[str]:
     path = folder / "origin.json"
     same = path.exists() and read_json(path) == origin
     gone = {*FILES, *(() if same else ("origin.json", "checkpoint"))}
-    return sorted(other.name for other in folder.iterdir() if other.name not in gone)
+    names = (other.name for other in folder.iterdir())
+    return sorted(name for name in names if name not in gone and not is_aside(name))
 
 
 def refuse_target(path: Path) -> None:

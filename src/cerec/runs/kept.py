@@ -21,6 +21,7 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, DataError, RunError
 from cerec.exports import Later
+from cerec.manifest import MEND
 from cerec.recommend.adapters import Factors, FeatureFactors, ItemItem
 from cerec.recommend.brought import Answering, Brought, vocabulary_at
 from cerec.recommend.canonical import SUPPORT, FactorScores, canonical, vocabulary_of
@@ -29,6 +30,7 @@ from cerec.recommend.linear.model import Linear, LinearArrays
 from cerec.recommend.protocol import HasEffects
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.subject import Scores, Source, Subject
+from cerec.runs.forms import refuse_misshapen, within
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -70,6 +72,7 @@ class Kept:
     ) -> Subject:
         """What is explained; `known` are the items never listed."""
         if self.kind == "linear":
+            _refuse_strange(self.arrays["vocabulary"], facts)
             return linear_subject(self.arrays, data, facts, known)
         a = self.arrays
         if brought is None and self.kind == "itemitem":
@@ -79,6 +82,7 @@ class Kept:
         scale, fidelity = np.ones(len(of_item)), self.fidelity
         model: Scores
         if "vocabulary" in a:
+            _refuse_strange(a["vocabulary"], facts)
             source, scale, fidelity, vocabulary = "model", a["scale"], None, a["vocabulary"]
             of_item = vocabulary_at(facts, vocabulary)
         if self.kind == "factors":
@@ -120,6 +124,11 @@ class Kept:
             place = self.arrays["place"]
             more["effect"] = brought.effects(np.arange(n_users), place)
         return {n: x for n, x in {**self.arrays, **more}.items() if n != "place"}
+
+
+def _refuse_strange(vocabulary: NDArray[Any], facts: Facts) -> None:
+    if not within(vocabulary, facts.n_values):
+        raise RunError(f"the run knows values that its data lack; {MEND}")
 
 
 def kept_of(scorer: Scorer, facts: Facts) -> Kept:
@@ -264,17 +273,7 @@ def kept_from(
     mine = {n.removeprefix("model."): a for n, a in arrays.items() if n.startswith("model.")}
     missing = [name for name in _NEEDED[kind] if name not in mine]
     if missing:
-        raise RunError(f"{path}: holds no {missing[0]!r}; the run folder is damaged")
-    found = {  # type: ignore[no-untyped-call]
-        "linear": lambda: (len(mine["history_ptr"]) - 1, len(mine["own"])),
-        "factors": lambda: (len(mine["user"]), len(mine["item"])),
-        "itemitem": lambda: (len(mine["history_ptr"]) - 1, len(mine["weight_ptr"]) - 1),
-        "scores": lambda: mine["matrix"].shape,
-    }[kind]()
-    if found != shape:
-        raise RunError(
-            f"{path}: is of {found[0]:,} users and {found[1]:,} items, the data has {shape[0]:,} "
-            f"and {shape[1]:,}; the run folder is damaged"
-        )
+        raise RunError(f"{path}: holds no {missing[0]!r}; {MEND}")
+    refuse_misshapen(path, kind, mine, shape)
     names = [*_NEEDED[kind], *(n for n in _OPTIONAL.get(kind, ()) if n in mine)]
     return Kept(kind, {name: mine[name] for name in names}, fidelity)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from cerec.asides import locked, sweep_folder
 from cerec.errors import RunError
-from cerec.files import locked
 
 
 @contextmanager
@@ -29,6 +29,7 @@ def held(folder: Path) -> Iterator[None]:
             raise RunError(
                 f"{folder}: another training is at work in it; wait for it, or choose another --out"
             )
+        sweep_folder(folder)
         yield
     finally:
         os.close(opened)

@@ -22,6 +22,7 @@ from cerec.errors import QuestionError, RunError, positive
 from cerec.explain.lookup import pair_of, value_rows
 from cerec.files import copy_of, read_arrays, replacing, write_arrays, write_json
 from cerec.history import read_history, write_history
+from cerec.manifest import listing, refuse_changed, sealed
 from cerec.recommend.brought import Brought
 from cerec.recommend.rank import lists, ranks_after
 from cerec.recommend.subject import Subject
@@ -30,11 +31,11 @@ from cerec.runs.audits import Audits
 from cerec.runs.elsewhere import Elsewhere
 from cerec.runs.folder import (
     FORMAT,
+    LISTED,
     kept_beside,
     read_facts,
     read_part,
     read_split,
-    refuse_other_data,
     refuse_target,
     split_arrays,
     versions,
@@ -249,7 +250,8 @@ class Run(Asking, Audits, Elsewhere):
             arrays["agent.vectors"] = self.vectors
         write_arrays(folder / "model.safetensors", arrays)
         write_history(folder / "history.csv", self.history)
-        write_json(folder / "run.json", self._facts())
+        facts = {**self._facts(), "files": listing(folder, LISTED)}
+        write_json(folder / "run.json", sealed(facts))
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -271,11 +273,9 @@ def open_run(folder: str | Path, *, recommender: Any = None, fitted: bool = Fals
     """
     path = Path(folder)
     facts = read_facts(path)
+    refuse_changed(path, facts["files"], remember=True)
     arrays = read_arrays(path / "model.safetensors")
-    if not (path / "config.toml").exists():
-        raise RunError(f"{path / 'config.toml'}: no such file; the run folder is damaged")
     data = read_dataset(path)
-    refuse_other_data(path, facts, data)
     weights, shape = path / "model.safetensors", (len(data.users), len(data.items))
     meta = {name: x for name, x in facts["meta"].items() if name != "lost" or not fitted}
     run = Run(

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
+from cerec.asides import Unwritten
 from cerec.data.dataset import Dataset
 from cerec.data.escape import mark
 from cerec.data.writers.kgat import write_kgat
 from cerec.data.writers.recbole import write_recbole
 from cerec.data.writers.tables import frames, write_frame
 from cerec.errors import DataError, one_of
-from cerec.files import Unwritten, replacing
+from cerec.files import replacing
 
 
 def _write_tables(data: Dataset, folder: Path, ending: str = "csv") -> None:
