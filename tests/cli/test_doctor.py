@@ -44,3 +44,20 @@ def test_a_failing_step_is_one_line(monkeypatch, capsys) -> None:
 
 def test_memory_is_unknown_where_the_system_does_not_tell(tmp_path) -> None:
     assert module._memory(tmp_path / "nothing") == {"total": None, "available": None}
+
+
+def test_a_run_folder_is_checked_in_full(small_run, tmp_path, capsys) -> None:
+    folder = small_run.save(tmp_path / "run")
+    doctor(folder, json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["files"].values()) == {"sound"}
+    assert found["problem"] is None
+    (folder / "model.safetensors").write_bytes(b"x")
+    (folder / "history.csv").unlink()
+    with pytest.raises(CerecError, match=r"model\.safetensors: has 1 bytes"):
+        doctor(folder)
+    text = capsys.readouterr().out
+    assert "its data are sound" in text
+    assert "its settings are sound" in text
+    with pytest.raises(CerecError, match="no such folder"):
+        doctor(tmp_path / "none")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +22,7 @@ from cerec.data.ckg import Ckg
 from cerec.data.facts import Facts
 from cerec.data.split import Split, split
 from cerec.data.synthetic.generate import WorldConfig, make_world
-from cerec.errors import CerecError
+from cerec.errors import CerecError, RunError
 from cerec.files import cache_folder
 from cerec.recommend.scorer import Scorer, rank_of, top_k
 from cerec.threads import cores, kernel_threads
@@ -37,11 +38,20 @@ OPTIONAL = {
 }
 
 
-def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Show versions, threads, memory, optional parts; run a self-test.
+def doctor(
+    run: Annotated[
+        Path | None, typer.Argument(metavar="[RUN]", help="A run folder to check in full.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show versions, threads, memory, optional parts; run a self-test; or check a run folder.
 
-    Example: cerec doctor
+    Examples: cerec doctor
+              cerec doctor runs/demo
     """
+    if run is not None:
+        _run(run, json=json)
+        return
     facts = {**_environment(), "self_test": self_test()}
     if json:
         print_json(facts)
@@ -53,6 +63,21 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = F
             f"self-test failed at {failed[0]['step']!r}: {failed[0]['error']}; install the tested "
             "versions with constraints.txt"
         )
+
+
+def _run(folder: Path, *, json: bool) -> None:
+    from cerec.runs.health import examine
+
+    found = examine(folder)
+    if json:
+        print_json(asdict(found))
+    else:
+        for name, words in found.files.items():
+            out.print(Text(f"{name:24} {'ok' if words == 'sound' else 'not as it was written'}"))
+        for line in found.advice:
+            out.print(Text(line))
+    if found.problem:
+        raise RunError(found.problem)
 
 
 def _environment() -> dict[str, Any]:
