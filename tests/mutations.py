@@ -152,7 +152,7 @@ def read(folder: Path) -> None:
 def worlds() -> dict[str, dict[str, bytes]]:
     """A small folder of every format, by name."""
     from cerec.data.dataset import Dataset
-    from cerec.data.writers.write import WRITERS, write
+    from cerec.data.write import ENDINGS, write
 
     data = Dataset.from_frames(
         {"user": ["ann", "bob", "bob", "cy"], "item": [1, 2, 1, 3], "rating": [5, 3.5, 1, 2],
@@ -164,7 +164,7 @@ def worlds() -> dict[str, dict[str, bytes]]:
     )  # fmt: skip
     out: dict[str, dict[str, bytes]] = {}
     with tempfile.TemporaryDirectory() as name:
-        for form in WRITERS:
+        for form in ENDINGS:
             folder = write(data, Path(name) / form, form)
             out[form] = {p.name: p.read_bytes() for p in folder.iterdir()}
     rows = "".join(f"{n};u{n % 5};{n * 1.7:.1f};2024-01-{n % 28 + 1:02}\n" for n in range(20))

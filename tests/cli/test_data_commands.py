@@ -91,7 +91,7 @@ def test_filters_may_be_tried_out() -> None:
 
 
 def test_a_filter_that_leaves_nothing_makes_the_data_unusable() -> None:
-    with pytest.raises(DataError, match="cannot be used: There is not a single interaction"):
+    with pytest.raises(DataError, match="cannot be used: There is no interaction"):
         run("check", "demo", "--set", "filters.k_core=1000")
 
 
@@ -113,7 +113,7 @@ def test_mistakes_are_told_in_one_line(arguments, says) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("command", ["check", "make", "split", "convert"])
+@pytest.mark.parametrize("command", ["check", "make", "split"])
 def test_help_has_an_example(command) -> None:
     assert "Example: cerec data" in run(command, "--help")
 
@@ -121,7 +121,7 @@ def test_help_has_an_example(command) -> None:
 SMALL = ("--users", "30", "--items", "40", "--interactions", "300")
 
 
-@pytest.mark.parametrize("to", ["tables", "kgat", "recbole", "parquet"])
+@pytest.mark.parametrize("to", ["tables", "parquet"])
 def test_a_made_world_is_read_back_with_its_planted_tastes(tmp_path, to) -> None:
     folder = tmp_path / "world"
     run("make", *SMALL, "--seed", "3", "--to", to, "--out", folder)
@@ -143,14 +143,8 @@ def test_split_writes_parts_that_are_read_back(tmp_path) -> None:
 
 def test_split_filters_first(tmp_path) -> None:
     folder = tmp_path / "parts"
-    run("split", "demo", "--set", "filters.k_core=20", "--to", "kgat", "--out", folder)
+    run("split", "demo", "--set", "filters.k_core=20", "--out", folder)
     assert len(load(folder).users) < 600
-
-
-def test_convert_is_there(tmp_path) -> None:
-    run("make", *SMALL, "--out", tmp_path / "one")
-    run("convert", tmp_path / "one", tmp_path / "two", "--to", "kgat")
-    assert load(tmp_path / "one") == load(tmp_path / "two")
 
 
 def test_an_existing_folder_is_not_overwritten(tmp_path) -> None:

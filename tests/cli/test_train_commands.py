@@ -25,7 +25,7 @@ from cerec.cli.console import progress
 from cerec.cli.train import Meter, read_config
 from cerec.data.ids import IdTable
 from cerec.data.synthetic.generate import make_world
-from cerec.data.writers.write import write
+from cerec.data.write import write
 from cerec.errors import ConfigError
 from cerec.files import write_json
 from cerec.runs import cotrain
@@ -601,7 +601,6 @@ def test_an_empty_out_is_refused(
         ["bench", "run", "all", "--quick", "--out"],
         ["data", "make", "--out"],
         ["data", "split", data, "--out"],
-        ["data", "convert", data],
     ]
     for argv in cases:
         code, _, err = run(capsys, *argv, "")

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from strategies_data import worlds
 
 from cerec.data import load as load_module
-from cerec.data.cache import cache_folder, read_cache, write_cache
 from cerec.data.dataset import Dataset
 from cerec.data.load import load
+from cerec.data.store import read_cache, write_cache
+from cerec.files import cache_folder
 
 ROWS = "user,item,rating\nann,1,5\nbob,2,3\n"
 
@@ -53,19 +54,19 @@ def test_changed_files_and_options_are_read_anew(folder: Path) -> None:
     assert load(folder).entities.ids == ("price:3", "price:9")
 
 
-@pytest.mark.parametrize("at", [0, 5, 40, -1, -20, None])
-def test_a_damaged_cache_is_passed_over_and_mended(folder: Path, at: int | None) -> None:
+@pytest.mark.parametrize("name", ["users.parquet", "graph.safetensors", "data.json"])
+@pytest.mark.parametrize("at", [0, 5, -5, None])
+def test_a_damaged_cache_is_passed_over_and_mended(folder: Path, name: str, at: int | None) -> None:
     data = load(folder)
     (path,) = kept()
-    whole = path.read_bytes()
-    broken = bytearray(whole)
+    broken = bytearray((path / name).read_bytes())
     if at is None:
         broken = broken[: len(broken) // 2]
     else:
         broken[at] ^= 0xFF
-    path.write_bytes(broken)
+    (path / name).write_bytes(broken)
     assert load(folder) == data
-    assert path.read_bytes() == whole
+    assert load(folder) == data
     assert kept() == [path]
 
 
@@ -88,10 +89,10 @@ def test_what_is_kept_comes_back(
     tmp_path: Path, frames: dict[str, dict[str, list[str]]], key: str
 ) -> None:
     data = Dataset.from_frames(**frames)
-    write_cache(tmp_path / "a.bin", key, data)
-    back = read_cache(tmp_path / "a.bin", key)
+    write_cache(tmp_path / "a", key, data)
+    back = read_cache(tmp_path / "a", key)
     assert back == data
-    assert read_cache(tmp_path / "a.bin", key + "x") is None
+    assert read_cache(tmp_path / "a", key + "x") is None
     assert back is not None
     assert back.interactions.user.flags.writeable
     assert isinstance(back.triples.head, np.ndarray)

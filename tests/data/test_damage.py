@@ -31,8 +31,6 @@ KGAT_LISTS: Files = {
     "item_list.txt": b"org_id\tremap_id\ttitle\nm1\t0\tHeat\nm2\t1\tJaws\nm3\t2\tBig one\n",
     "entity_list.txt": b"org_id remap_id\nm1 0\nm2 1\nm3 2\nAl Pacino 3\nx::y 4\n",
     "relation_list.txt": b"org_id remap_id\nstarring 0\ngenre 1\n",
-    "train.rating.txt": b"0 1 2.5\n1 3 4\n2\n",
-    "test.rating.txt": b"0 1\n1 2\n",
 }
 TABLES: Files = {
     "interactions.csv": b'user,item,rating,timestamp\nann,1,5,10\nbob,2,3.5,11\n"b,c",1,2,12\n',

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cerec.data.escape import escape, needs_escape, unescape
 from cerec.data.names import readable_entity, readable_relation, relation_names
 
 
@@ -57,9 +56,3 @@ def test_two_relations_never_share_a_made_up_name() -> None:
 def test_names_are_never_empty(identifier: str) -> None:
     assert readable_entity(identifier)
     assert readable_relation(identifier)
-
-
-@given(st.text())
-def test_escaped_text_is_one_field_and_comes_back(text: str) -> None:
-    assert unescape(escape(text)) == text
-    assert not needs_escape([escape(text)])

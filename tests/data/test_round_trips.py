@@ -12,7 +12,7 @@ from strategies_data import permuted, worlds
 
 from cerec.data.dataset import Dataset, Planted
 from cerec.data.load import load
-from cerec.data.writers.write import WRITERS, write
+from cerec.data.write import ENDINGS, write
 from cerec.errors import CerecError, ConfigError, DataError
 
 SMALL: dict[str, Any] = {
@@ -56,7 +56,7 @@ def differences(a: Dataset, b: Dataset) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@pytest.mark.parametrize("format", ENDINGS)
 def test_a_small_dataset_comes_back(tmp_path: Path, format: str) -> None:
     data = small()
     assert isinstance(data.planted, Planted)
@@ -83,7 +83,7 @@ def test_written_tables_are_pleasant(tmp_path: Path) -> None:
 
 
 @settings(max_examples=25)
-@given(worlds(), st.sampled_from(sorted(WRITERS)), st.sampled_from(sorted(WRITERS)))
+@given(worlds(), st.sampled_from(sorted(ENDINGS)), st.sampled_from(sorted(ENDINGS)))
 def test_frames_to_any_format_and_on_to_any_other(
     frames: dict[str, Any], first: str, second: str
 ) -> None:
@@ -98,7 +98,7 @@ def test_frames_to_any_format_and_on_to_any_other(
 
 @pytest.mark.slow
 @settings(max_examples=600)
-@given(worlds(), st.sampled_from(sorted(WRITERS)))
+@given(worlds(), st.sampled_from(sorted(ENDINGS)))
 def test_frames_to_any_format_at_length(frames: dict[str, Any], format: str) -> None:
     data = Dataset.from_frames(**frames)
     with tempfile.TemporaryDirectory() as folder:

@@ -112,7 +112,7 @@ def test_pandas_and_polars_frames_agree_with_files(tmp_path: Path) -> None:
     [
         ("interactions", "user,item\na,1\nb\n", "interactions.csv:3: expected 2 fields"),
         ("interactions", 'user,item\n"a\n', "interactions.csv:2: expected a closing quote"),
-        ("interactions", 'user,item\n"a"b,1\n', "interactions.csv:2: expected a separator"),
+        ("interactions", 'user,item\n"a"b,1\n', "interactions.csv:2: ',' expected after '\"', got"),
         ("interactions", "user,item,rating\na,1,x\n", "interactions.csv:2: expected a finite"),
         ("interactions", "user,item,rating\n\na,1,nan\n", "interactions.csv:3: expected a finite"),
         ("interactions", "user,item,rating\na,1,1e99\n", "interactions.csv:2: expected a finite"),

@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cerec.data.cache import read_cache, write_cache
 from cerec.data.dataset import Dataset
 from cerec.data.load import load
 from cerec.data.restrict import restrict
-from cerec.data.store import read_dataset, write_dataset
-from cerec.data.writers.write import write
+from cerec.data.store import read_cache, read_dataset, write_cache, write_dataset
+from cerec.data.write import write
 from cerec.errors import DataError
 
 PAIRS = {"user": ["2", "10", "9"], "item": ["a", "b", "a"]}
@@ -39,7 +38,7 @@ def test_lists_are_joined() -> None:
     assert columns(data) == {"likes": ["a|b", "", ""]}
 
 
-@pytest.mark.parametrize("format", ["tables", "recbole"])
+@pytest.mark.parametrize("format", ["tables", "parquet"])
 def test_they_come_back_from_files(tmp_path: Path, format: str) -> None:
     back = load(write(world(), tmp_path / "out", format))
     assert columns(back) == columns(world())

@@ -16,7 +16,7 @@ from cerec.data.columns import plain
 from cerec.data.dataset import Dataset
 from cerec.data.load import load, parse_options
 from cerec.data.values import Guess, guess, ranges
-from cerec.data.writers.write import write
+from cerec.data.write import write
 from cerec.errors import ConfigError, DataError
 
 INTERACTIONS = "user,item\nann,1\nann,2\nbob,2\nbob,3\ncy,4\n"
@@ -251,7 +251,7 @@ def test_columns_of_users_are_ranged_and_come_back(tmp_path: Path) -> None:
     data = load(folder_of(tmp_path / "a", dict(files)))
     assert set(data.user_columns["land"].tolist()) == {"", "NL"}
     assert len(set(data.user_columns["age"].tolist())) == 6
-    for form in ("tables", "parquet", "recbole"):
+    for form in ("tables", "parquet"):
         assert load(write(data, tmp_path / form, form)) == data
 
 

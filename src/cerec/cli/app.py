@@ -30,7 +30,7 @@ COMMANDS = {
         "cerec.cli.demo:demo",
         "Generate a small world, train on it, and explain one user's list.",
     ),
-    "data": ("cerec.cli.data:app", "Check, make, split and convert data."),
+    "data": ("cerec.cli.data:app", "Check, make and split data."),
     "settings": (
         "cerec.cli.settings:settings",
         "Print every setting with its meaning and default, as TOML.",

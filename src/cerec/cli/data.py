@@ -1,4 +1,4 @@
-"""`cerec data`: look at data, make it, split it, turn it into another format."""
+"""`cerec data`: check data, generate it, split it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import typer
 
 from cerec.cli.arguments import Columns, Delimiter, Format, Json, Options, named, reading
 from cerec.cli.console import out, print_json, remark
-from cerec.cli.convert import convert
 from cerec.cli.report import show_report
 from cerec.data.check import check as check_data
 from cerec.data.dataset import Dataset
@@ -19,15 +18,13 @@ from cerec.data.load import load
 from cerec.data.split import split as split_data
 from cerec.data.split import with_parts
 from cerec.data.synthetic.generate import WorldConfig, make_world
-from cerec.data.writers.write import write
+from cerec.data.write import write
 from cerec.errors import DataError
 from cerec.settings.base import parse, settings
 from cerec.settings.data import FilterConfig, SplitConfig
 from cerec.settings.run import apply_sets
 
-app = typer.Typer(
-    help="Check, make, split and convert data.", no_args_is_help=True, rich_markup_mode="rich"
-)
+app = typer.Typer(help="Check, make and split data.", no_args_is_help=True, rich_markup_mode="rich")
 
 Source = Annotated[str, typer.Argument(help="`demo`, or a folder of data.")]
 Sets = Annotated[
@@ -35,7 +32,7 @@ Sets = Annotated[
     typer.Option("--set", help="filters.KEY=VALUE or split.KEY=VALUE, as in filters.k_core=10."),
 ]
 Out = Annotated[Path, typer.Option("--out", parser=named, metavar="PATH", help="A new folder.")]
-OutFormat = Annotated[str, typer.Option("--to", help="kgat, recbole, tables (CSV) or parquet.")]
+OutFormat = Annotated[str, typer.Option("--to", help="tables (CSV) or parquet.")]
 Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
 
 
@@ -143,6 +140,3 @@ def split(
         f"wrote {folder}: {parts.train.size:,} train, {parts.valid.size:,} validation, "
         f"{parts.test.size:,} test pairs"
     )
-
-
-app.command()(convert)

@@ -6,7 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cerec.data.report import Finding, Report
+from cerec.data.check import Report
+from cerec.data.findings import Finding
 
 _STYLE = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 _SHOWN = 12

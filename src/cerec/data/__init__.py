@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cerec.data.ragged import Ragged
     from cerec.data.split import Split
     from cerec.data.synthetic.generate import WorldConfig, checkerboard, make_world
+    from cerec.data.write import write
 
 __all__ = [
     "Ckg",
@@ -23,6 +24,7 @@ __all__ = [
     "WorldConfig",
     "checkerboard",
     "make_world",
+    "write",
 ]
 
 __getattr__, __dir__ = exports(__name__, __file__)

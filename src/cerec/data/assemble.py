@@ -16,6 +16,10 @@ from cerec.data.ragged import distinct
 from cerec.errors import DataError
 
 
+def _nothing() -> NDArray[np.int32]:
+    return np.zeros(0, np.int32)
+
+
 @dataclass(slots=True)
 class Raw:
     """Tables as found: numbers count into lists of distinct ids that stand in any order.
@@ -26,13 +30,13 @@ class Raw:
     name: str
     users: Sequence[str]
     items: Sequence[str]
-    entities: Sequence[str]
-    relations: Sequence[str]
     user: NDArray[np.integer]
     item: NDArray[np.integer]
-    head: NDArray[np.integer]
-    relation: NDArray[np.integer]
-    tail: NDArray[np.integer]
+    entities: Sequence[str] = ()
+    relations: Sequence[str] = ()
+    head: NDArray[np.integer] = field(default_factory=_nothing)
+    relation: NDArray[np.integer] = field(default_factory=_nothing)
+    tail: NDArray[np.integer] = field(default_factory=_nothing)
     rating: NDArray[np.float32] | None = None
     time: NDArray[np.float64] | None = None
     part: NDArray[np.int8] | None = None

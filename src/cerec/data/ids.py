@@ -29,22 +29,20 @@ class IdTable(Sequence[str]):
     Rows are in the order of `sort_ids`. An id without a name of its own is its own name.
     """
 
-    def __init__(self, kind: str, ids: Sequence[str], names: Mapping[str, str] | None = None):
+    def __init__(
+        self, kind: str, ids: Sequence[str], names: Mapping[str, str] | Sequence[str] | None = None
+    ) -> None:
+        """`names`: by id, or in the order of the ids."""
         self.kind = kind
         self.ids = tuple(ids)
-        self.names = tuple(names.get(i) or i for i in self.ids) if names else self.ids
-        if len(self.rows) != len(self.ids):
+        if isinstance(names, Mapping):
+            names = [names.get(i) or i for i in self.ids]
+        self.names = tuple(names) if names else self.ids
+        if len(self.names) != len(self.ids):
+            raise DataError(f"{len(self.ids)} {kind} ids, but {len(self.names)} names")
+        if len(set(self.ids)) != len(self.ids):
             twice = next(i for n, i in enumerate(self.ids) if self.rows[i] != n)
             raise DataError(f"{kind} id {twice!r} stands twice; ids must be distinct")
-
-    @classmethod
-    def trusted(cls, kind: str, ids: tuple[str, ...], names: tuple[str, ...]) -> IdTable:
-        """A table of ids known to be distinct and in order; nothing is checked or indexed yet."""
-        if len(ids) != len(names):
-            raise DataError(f"{len(ids)} {kind} ids, but {len(names)} names; expected one each")
-        table = cls.__new__(cls)
-        table.kind, table.ids, table.names = kind, ids, names
-        return table
 
     @cached_property
     def rows(self) -> dict[str, int]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cerec.data.cache import cache_file, files_key, read_cache, write_cache
 from cerec.data.dataset import Dataset
 from cerec.data.readers import kgat, recbole, tables
+from cerec.data.store import cache_path, files_key, read_cache, write_cache
 from cerec.errors import ConfigError, DataError, near_matches, one_of
 
 READERS: Mapping[str, tuple[ModuleType, Callable[..., Dataset]]] = {
@@ -73,7 +73,7 @@ def _cached(
 ) -> Dataset:
     found = module.files(folder, **options)
     try:
-        path, key = cache_file(folder, name, options), files_key(found)
+        path, key = cache_path(folder, name, options), files_key(found)
     except OSError:  # the reader says what is wrong with the file
         return read(folder, **options)
     data = read_cache(path, key)

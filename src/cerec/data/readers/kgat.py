@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.assemble import Raw, assemble
-from cerec.data.attributes import read_planted
 from cerec.data.dataset import TEST, TRAIN, VALID, Dataset
-from cerec.data.escape import MARK, is_marked, unescape
 from cerec.data.names import readable_entity
 from cerec.data.ragged import distinct
-from cerec.data.readers.kgat_lines import Lines, read_lines, side_file, values_of
 from cerec.data.readers.lists import NumberList, read_list
-from cerec.data.readers.parse import parse_triples
-from cerec.data.readers.tables import find_table, read_table
+from cerec.data.readers.parse import parse_ragged, parse_triples
 from cerec.data.text import find, read_bytes, stem_of
 from cerec.errors import DataError
 
 OPTIONS = ("train", "valid", "test", "kg")
 """File names that may be given when they are not the usual ones."""
 _PARTS = {"train": TRAIN, "valid": VALID, "test": TEST}
+_LISTS = ("user", "item", "entity", "relation")
 _GRAPH = "kg_final.txt"
 
 
@@ -43,14 +39,9 @@ def _files(folder: Path, **options: str) -> dict[str, list[Path]]:
     """The files to read by role: train, valid, test, kg and the four lists."""
     found = {part: _interaction_files(folder, part, options.get(part)) for part in _PARTS}
     found["kg"] = _graph_files(folder, options.get("kg"))
-    for kind in ("user", "item", "entity", "relation"):
+    for kind in _LISTS:
         listed = find(folder, f"{kind}_list.txt")
         found[kind] = [listed] if listed else []
-    sides = [side_file(p, c) for part in _PARTS for p in found[part] for c in ("rating", "time")]
-    found["sides"] = [path for path in sides if path is not None]
-    planted = find_table(folder, "planted")
-    found["planted"] = [planted] if planted else []
-    found["mark"] = [folder / MARK] if (folder / MARK).is_file() else []
     return found
 
 
@@ -86,12 +77,29 @@ def _given(folder: Path, name: str) -> Path:
 
 
 @dataclass(slots=True)
-class _Lists:
-    user: NumberList | None = None
-    item: NumberList | None = None
-    entity: NumberList | None = None
-    relation: NumberList | None = None
-    notes: list[str] = field(default_factory=list)
+class _Lines:
+    """The interactions of one file: a user and a count for every line, and the items."""
+
+    path: Path
+    raw: bytes
+    part: int
+    user: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    item: NDArray[np.int32]
+
+    def stray(self, row: int, what: str, listed: str) -> DataError:
+        """What to say of a user or item on a line, not counting blank ones, that is not listed."""
+        line = [n for n, text in enumerate(self.raw.split(b"\n"), 1) if text.strip()][row]
+        return DataError(
+            f"{self.path}:{line}: {what} is not in {listed}; add it there or mend the line"
+        )
+
+    def row(self, entry: int) -> int:
+        """The line, not counting blank ones, that holds an entry of `item`."""
+        return int(np.searchsorted(np.cumsum(self.counts), entry, side="right"))
+
+
+Lists = dict[str, NumberList | None]
 
 
 def read_kgat(folder: Path, **options: str) -> Dataset:
@@ -103,123 +111,90 @@ def read_kgat(folder: Path, **options: str) -> Dataset:
     `kg_final.txt`.
     """
     paths = _files(folder, **options)
-    lines = [read_lines(p, _PARTS[part]) for part in _PARTS for p in paths[part]]
+    lines = []
+    for part, code in _PARTS.items():
+        for path in paths[part]:
+            raw = read_bytes(path)
+            lines.append(_Lines(path, raw, code, *parse_ragged(path, raw)))
     if not lines:
         raise DataError(
             f"{folder}: no interaction file; expected train.txt, or name one: train=FILE"
         )
-    change = unescape if is_marked(folder) else None
-    lists = _Lists(
-        user=_read_list(paths["user"], change),
-        item=_read_list(paths["item"], change),
-        entity=_read_list(paths["entity"], change),
-        relation=_read_list(paths["relation"], change),
-    )
-    n_items = _n_items(lists, lines)
+    lists = {kind: read_list(paths[kind][0]) if paths[kind] else None for kind in _LISTS}
+    n_items = _n_items(lists["item"], lines)
     _check_listed(lines, lists, n_items)
-    raw = _interactions(folder, lines, lists, n_items)
+    found = _interactions(folder, lines, lists, n_items)
     partial = any(stem_of(path) != _GRAPH for path in paths["kg"])
-    _add_graph(raw, _read_graph(paths["kg"]), lists, partial)
-    if paths["planted"]:
-        planted = read_table(paths["planted"][0])
-        raw.planted = read_planted(planted, raw.users, raw.relations, raw.entities)
-    return assemble(raw)
+    graph = np.zeros((0, 3), np.int32)
+    for path in paths["kg"]:  # one, or none
+        graph = parse_triples(path, read_bytes(path))
+    _add_graph(found, graph, lists, partial)
+    return assemble(found)
 
 
-def _read_list(paths: list[Path], change: Callable[[str], str] | None) -> NumberList | None:
-    return read_list(paths[0], change) if paths else None
-
-
-def _read_graph(paths: list[Path]) -> NDArray[np.int32]:
-    if not paths:
-        return np.zeros((0, 3), np.int32)
-    return parse_triples(paths[0], read_bytes(paths[0]))
-
-
-def _n_items(lists: _Lists, lines: list[Lines]) -> int:
+def _n_items(listed: NumberList | None, lines: list[_Lines]) -> int:
     """Size of the catalogue; items are numbered from 0, and listed where there is a list."""
-    if lists.item is not None:
-        numbers = lists.item.numbers
-        odd = np.flatnonzero(numbers != np.arange(len(numbers)))
+    if listed is not None:
+        odd = np.flatnonzero(listed.numbers != np.arange(len(listed.numbers)))
         if len(odd):
             raise DataError(
-                f"{lists.item.path}: expected the numbers 0 to {len(numbers) - 1}, "
-                f"got {numbers[odd[0]]}; number the items without gaps"
+                f"{listed.path}: expected the numbers 0 to {len(listed.numbers) - 1}, "
+                f"got {listed.numbers[odd[0]]}; number the items without gaps"
             )
-        return len(numbers)
+        return len(listed.numbers)
     taken = np.concatenate([part.item for part in lines])
-    largest = int(taken.max()) if len(taken) else -1
+    largest = int(taken.max(initial=-1))
     if largest > 1000 + 100 * len(taken):
         part = next(part for part in lines if largest in part.item)
-        entry = int(np.argmax(part.item))
-        raise DataError(
-            f"{part.path}:{part.line(part.row(entry))}: item {largest} is far beyond the "
-            f"{len(taken)} items taken; mend the number or add item_list.txt"
+        row = part.row(int(np.argmax(part.item)))
+        raise part.stray(
+            row, f"item {largest}, far beyond the {len(taken)} taken,", "item_list.txt"
         )
     return largest + 1
 
 
-def _check_listed(lines: list[Lines], lists: _Lists, n_items: int) -> None:
+def _check_listed(lines: list[_Lines], lists: Lists, n_items: int) -> None:
     """Every item and user of the lines is in its list, where there is one."""
     for part in lines:
         stray = np.flatnonzero(part.item >= n_items)
         if len(stray):
             entry = int(stray[0])
-            raise _stray(part, part.row(entry), f"item {part.item[entry]}", "item_list.txt")
-        if lists.user is not None:
-            stray = np.flatnonzero(lists.user.find(part.first) < 0)
+            raise part.stray(part.row(entry), f"item {part.item[entry]}", "item_list.txt")
+        if (users := lists["user"]) is not None:
+            stray = np.flatnonzero(users.find(part.user) < 0)
             if len(stray):
                 row = int(stray[0])
-                raise _stray(part, row, f"user {part.first[row]}", lists.user.path.name)
+                raise part.stray(row, f"user {part.user[row]}", users.path.name)
 
 
-def _stray(part: Lines, row: int, what: str, listed: str) -> DataError:
-    return DataError(
-        f"{part.path}:{part.line(row)}: {what} is not in {listed}; add it there or mend the line"
-    )
-
-
-def _interactions(folder: Path, lines: list[Lines], lists: _Lists, n_items: int) -> Raw:
-    numbers, user = compact(np.concatenate([part.first for part in lines]))
-    if lists.user is not None and len(lists.user.ids) > len(numbers):
-        unused = len(lists.user.ids) - len(numbers)
-        lists.notes.append(f"{lists.user.path.name}: {unused:,} users without a line left out")
+def _interactions(folder: Path, lines: list[_Lines], lists: Lists, n_items: int) -> Raw:
+    numbers, user = compact(np.concatenate([part.user for part in lines]))
+    notes, users, items = [], lists["user"], lists["item"] or lists["entity"]
+    if users is not None and len(users.ids) > len(numbers):
+        unused = len(users.ids) - len(numbers)
+        notes.append(f"{users.path.name}: {unused:,} users without a line left out")
     codes = np.array([part.part for part in lines], np.int8)
     whole = len(lines) == 1 or TRAIN not in codes
     if whole and len(lines) > 1:
         joined = " and ".join(part.path.name for part in lines)
-        lists.notes.append(f"no train file: {joined} taken together; split before training")
-    item_list = lists.item or lists.entity
-    empty = np.zeros(0, np.int32)
+        notes.append(f"no train file: {joined} taken together; split before training")
     return Raw(
         name=folder.resolve().name,
-        users=_ids(lists.user, numbers),
-        items=_ids(item_list, np.arange(n_items)),
-        entities=[],
-        relations=[],
+        users=_ids(users, numbers),
+        items=_ids(items, np.arange(n_items)),
         user=np.repeat(user, np.concatenate([part.counts for part in lines])),
         item=np.concatenate([part.item for part in lines]),
-        head=empty,
-        relation=empty,
-        tail=empty,
-        rating=values_of(lines, "rating"),
-        time=values_of(lines, "time"),
         part=None if whole else np.repeat(codes, [len(part.item) for part in lines]),
-        names={
-            "users": lists.user.names if lists.user else {},
-            "items": _names(item_list),
-        },
-        notes=lists.notes,
+        names={"users": users.names if users else {}, "items": _names(items)},
+        notes=notes,
         source=str(folder),
     )
 
 
-def _add_graph(raw: Raw, graph: NDArray[np.int32], lists: _Lists, partial: bool) -> None:
+def _add_graph(raw: Raw, graph: NDArray[np.int32], lists: Lists, partial: bool) -> None:
     """Put the triples, with the entities and relations they or the lists name, into `raw`."""
-    n_items = len(raw.items)
-    nodes = np.concatenate([graph[:, 0], graph[:, 2]])
-    in_graph, code = compact(nodes)
-    listed = lists.entity
+    n_items, listed = len(raw.items), lists["entity"]
+    in_graph, code = compact(np.concatenate([graph[:, 0], graph[:, 2]]))
     if listed is not None and not partial:
         in_graph, code = _with_listed(in_graph, code, listed.numbers)
     elif listed is not None:
@@ -233,10 +208,10 @@ def _add_graph(raw: Raw, graph: NDArray[np.int32], lists: _Lists, partial: bool)
     raw.names["entities"] = _names(listed)
     raw.head, raw.tail = np.split(node[code], 2)
     numbers, raw.relation = compact(graph[:, 1])
-    if lists.relation is not None:
-        numbers, raw.relation = _with_listed(numbers, raw.relation, lists.relation.numbers)
-        raw.names["relations"] = lists.relation.names
-    raw.relations = _ids(lists.relation, numbers)
+    if (relations := lists["relation"]) is not None:
+        numbers, raw.relation = _with_listed(numbers, raw.relation, relations.numbers)
+        raw.names["relations"] = relations.names
+    raw.relations = _ids(relations, numbers)
 
 
 def _with_listed(

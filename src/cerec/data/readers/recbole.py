@@ -1,8 +1,4 @@
-"""RecBole atomic files: `NAME.inter`, `.item`, `.user`, `.link`, `.kg` with typed headers.
-
-Two more files of the same kind carry names where they are known: `NAME.entity` and
-`NAME.relation`.
-"""
+"""RecBole atomic files: `NAME.inter`, `.item`, `.user`, `.link`, `.kg` with typed headers."""
 
 from __future__ import annotations
 
@@ -14,17 +10,14 @@ import polars as pl
 
 from cerec.data.columns import Table
 from cerec.data.dataset import Dataset
-from cerec.data.escape import MARK, is_marked, unescape
 from cerec.data.frames import PARTS, Tables, build
-from cerec.data.readers.delimited import read_delimited
-from cerec.data.readers.tables import find_table, read_table
-from cerec.data.text import PACKED, stem_of
+from cerec.data.readers.delimited import parse_delimited
+from cerec.data.text import PACKED, read_bytes, stem_of
 from cerec.data.values import Reading
 from cerec.errors import DataError
 
 OPTIONS = ("bins", "columns")
 _TYPES = ("token", "token_seq", "float", "float_seq")
-_SIDE = {"user": "users", "item": "items", "entity": "entities", "relation": "relations"}
 
 
 def looks_like(folder: Path) -> bool:
@@ -35,8 +28,7 @@ def looks_like(folder: Path) -> bool:
 def files(folder: Path, **_: object) -> list[Path]:
     """The files to read."""
     inter, side = _files(folder)
-    extra = [p for p in (find_table(folder, "planted"), folder / MARK) if p and p.exists()]
-    return [*inter.values(), *side.values(), *extra]
+    return [*inter.values(), *side.values()]
 
 
 def _with_ending(folder: Path, kind: str) -> list[Path]:
@@ -53,7 +45,7 @@ def _files(folder: Path) -> tuple[dict[str, Path], dict[str, Path]]:
         names = ", ".join(p.name for p in _with_ending(folder, "inter"))
         raise DataError(f"{folder}: several .inter files ({names}); keep one data set a folder")
     side = {}
-    for kind in (*_SIDE, "link", "kg"):
+    for kind in ("user", "item", "link", "kg"):
         found = _with_ending(folder, kind)
         if len(found) > 1:
             names = ", ".join(p.name for p in found)
@@ -78,33 +70,30 @@ def read_recbole(
     facts of `.kg` belong to the items that `.link` names; without it, to items of the same id.
     """
     inter, side = _files(folder)
-    escaped = is_marked(folder)
-    read = {kind: _read(path, escaped) for kind, path in side.items()}
+    read = {kind: _Atomic(path) for kind, path in side.items()}
     notes: list[str] = []
     floats = [c for kind in ("item", "user") if kind in read for c in read[kind].floats]
     reading = Reading(bins or {}, floats=floats, notes=notes)
-    pairs = [(_read(path, escaped).table(), PARTS.get(part)) for part, path in inter.items()]
+    pairs = [(_Atomic(path).table(), PARTS.get(part)) for part, path in inter.items()]
     tables = Tables(interactions=pairs, reading=reading, columns=columns or {})
-    for kind, name in _SIDE.items():
-        if kind in read:
-            setattr(tables, name, read[kind].attributes(reading))
-    items = _items(tables)
+    if "user" in read:
+        tables.users = read["user"].attributes(reading)
+    if "item" in read:
+        tables.items = read["item"].attributes(reading)
     if "kg" in read:
         link = read["link"].table() if "link" in read else None
-        tables.triples = _linked(read["kg"].table(), link, items, notes)
-    planted = find_table(folder, "planted")
-    if planted is not None:
-        tables.planted = read_table(planted, exact=True)
+        tables.triples = _linked(read["kg"].table(), link, _items(tables), notes)
     return build(folder.resolve().name, tables)
 
 
 class _Atomic:
     """A table whose header gives a type to every column."""
 
-    def __init__(self, path: Path, raw: Table) -> None:
-        self.path, self.raw = path, raw
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.raw = parse_delimited(path, read_bytes(path), "\t", quotes=False)
         self.types: dict[str, str] = {}
-        for column in raw.frame.columns:
+        for column in self.raw.frame.columns:
             name, _, kind = column.rpartition(":")
             if kind not in _TYPES or not name or name in self.types:
                 raise DataError(
@@ -141,15 +130,6 @@ class _Atomic:
             values = pl.col(column).str.split(" ") if several else pl.concat_list(column)
             frame = frame.with_columns(values)
         return replace(table, frame=frame)
-
-
-def _read(path: Path, escaped: bool) -> _Atomic:
-    table = read_delimited(path, "\t", quote=None)
-    if escaped:
-        plain = {c: [unescape(v) if v else v for v in table.frame[c]] for c in table.frame.columns}
-        frame = pl.DataFrame(plain, schema=table.frame.schema)
-        table = replace(table, frame=frame)
-    return _Atomic(path, table)
 
 
 def _items(tables: Tables) -> set[str]:

@@ -9,13 +9,14 @@ import polars as pl
 
 from cerec.data.columns import Table
 from cerec.data.dataset import Dataset
-from cerec.data.escape import MARK, is_marked
 from cerec.data.frames import PARTS, Tables, build
 from cerec.data.readers.delimited import parse_delimited, separator
 from cerec.data.text import one_line, read_bytes, stem_of
 from cerec.data.values import Reading
 from cerec.errors import ConfigError, DataError
 
+MARK = "cerec.json"
+"""Beside tables that we wrote: their cells mean what they say, and nothing is guessed."""
 OPTIONS = ("bins", "lists", "columns", "delimiter", "interactions", "items", "users")
 ENDINGS = (".csv", ".tsv", ".parquet")
 _SIDE = ("items", "users", "entities", "relations", "triples", "planted")
@@ -91,7 +92,7 @@ def read_tables(
             f"{folder}: both {paths['interactions'].name} and {next(iter(parts.values())).name} "
             "are there; remove one"
         )
-    exact = is_marked(folder, "exact")
+    exact = (folder / MARK).is_file()
     if "interactions" in paths:
         whole = read_table(paths.pop("interactions"), delimiter, exact)
         pairs: list[tuple[Table, int | None]] = [(whole, None)]
@@ -119,7 +120,7 @@ def read_table(path: Path, delimiter: str | None = None, exact: bool = False) ->
             raise ConfigError(f"delimiter must be one character, or {known}, got {delimiter!r}")
     elif not exact:
         sep = separator(raw, sep)
-    return parse_delimited(path, raw, sep, '"', exact)
+    return parse_delimited(path, raw, sep, exact=exact)
 
 
 def _read_parquet(path: Path, exact: bool) -> Table:

@@ -1,1 +1,0 @@
-"""Writers of the formats that the readers read."""
