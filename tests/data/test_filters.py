@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerec.data.dataset import TEST, TRAIN
-from cerec.data.filters import apply
-from cerec.data.removing import Removed
+from cerec.data.filters import Removed, apply
 from cerec.data.synthetic.generate import demo
 from cerec.errors import ConfigError, DataError
 from cerec.settings.data import FilterConfig
@@ -27,8 +26,8 @@ def test_rating_threshold() -> None:
     data = dataset([("u", "a"), ("u", "b"), ("v", "a")], rating=[5, 2, 3])
     small, removed = apply(data, FilterConfig(min_rating=3))
     assert pairs_of(small) == {("u", "a"), ("v", "a")}
-    assert removed == (Removed("rating below 3", "interactions", 1, ("u - b",)),)
-    assert small.notes == ("rating below 3: 1 interactions removed (u - b)",)
+    assert removed == (Removed("rating below 3", "interactions", 1, ()),)
+    assert small.notes == ("rating below 3: 1 interactions removed",)
 
 
 def test_rating_threshold_without_ratings_says_so() -> None:

@@ -51,10 +51,15 @@ class Raw:
 
 
 def assemble(raw: Raw) -> Dataset:
-    """The dataset of `raw`: rows in the order of ids, items as heads, no repeated triples."""
+    """The dataset of `raw`, which has interactions, in the order of `in_order`."""
     if len(raw.user) == 0:
         where = raw.source or raw.name
         raise DataError(f"{where}: no interactions; expected at least one user-item pair")
+    return in_order(raw)
+
+
+def in_order(raw: Raw) -> Dataset:
+    """The dataset of `raw`: rows in the order of ids, items as heads, no repeated triples."""
     entity_ids, entity_names = _apart(raw.entities, raw.items, raw.names.get("entities", {}))
     users, user_row = _table("user", raw.users, raw.names.get("users", {}))
     items, item_row = _table("item", raw.items, raw.names.get("items", {}))
@@ -62,7 +67,7 @@ def assemble(raw: Raw) -> Dataset:
     node_row = np.concatenate([item_row, entity_row + np.int32(len(items))])
     turned = _turn(raw)
     relations, relation_row = _table("relation", turned.ids, turned.names)
-    triples = _triples(
+    triples = sorted_triples(
         node_row[turned.head], relation_row[turned.relation], node_row[turned.tail],
         len(node_row), len(relations),
     )  # fmt: skip
@@ -162,10 +167,11 @@ def _turn(raw: Raw) -> _Turned:
     return _Turned(kept, names, row_of.astype(np.int64), head, new[relation], tail)
 
 
-def _triples(
+def sorted_triples(
     head: NDArray[np.integer], relation: NDArray[np.integer], tail: NDArray[np.integer],
     n_nodes: int, n_relations: int,
 ) -> Triples:  # fmt: skip
+    """Facts in their order, each once."""
     if n_nodes * n_nodes * max(n_relations, 1) >= 2**63:
         order = np.lexsort((tail, relation, head))
         rows = np.stack([head, relation, tail])[:, order]

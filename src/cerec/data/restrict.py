@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.data.dataset import Dataset, Interactions, Planted, Triples
-from cerec.data.ids import IdTable, sort_ids
+from cerec.data.assemble import Raw, in_order
+from cerec.data.dataset import Dataset, Planted
 
 Mask = NDArray[np.bool_]
 
@@ -22,107 +21,55 @@ def restrict(
     entities: Mask | None = None,
     relations: Mask | None = None,
     interactions: Mask | None = None,
-    triples: Mask | None = None,
 ) -> Dataset:
     """The part of `data` that the masks keep (None: all).
 
     Interactions and facts of a user, item, entity or relation that goes, go with it.
     """
-    user_table, user_row = _keep(data.users, users)
-    item_table, item_row = _keep(data.items, items)
-    entity_table, entity_row = _keep(data.entities, entities)
-    relation_table, relation_row = _keep(data.relations, relations)
-    entity_node = np.where(entity_row < 0, -1, entity_row + len(item_table))
-    node_row = np.concatenate([item_row, entity_node])
-    return replace(
-        data,
-        users=user_table,
-        items=item_table,
-        entities=entity_table,
-        relations=relation_table,
-        interactions=_interactions(data.interactions, user_row, item_row, interactions),
-        triples=_triples(data.triples, node_row, relation_row, triples),
-        planted=_planted(data.planted, user_row, relation_row, entity_row),
-        user_columns=_user_columns(data.user_columns, user_row),
+    asked = {"users": users, "items": items, "entities": entities, "relations": relations}
+    keep = {
+        kind: np.ones(len(getattr(data, kind)), bool) if mask is None else mask
+        for kind, mask in asked.items()
+    }
+    row = {kind: np.where(mask, np.cumsum(mask) - 1, -1) for kind, mask in keep.items()}
+    entity = np.where(row["entities"] < 0, -1, row["entities"] + keep["items"].sum())
+    node = np.concatenate([row["items"], entity])
+    i, t, p = data.interactions, data.triples, data.planted
+    stays = keep["users"][i.user] & keep["items"][i.item]
+    stays &= True if interactions is None else interactions
+    fact = (node[t.head] >= 0) & (node[t.tail] >= 0) & keep["relations"][t.relation]
+    ids: dict[str, Any] = {
+        kind: [getattr(data, kind).ids[k] for k in np.flatnonzero(mask).tolist()]
+        for kind, mask in keep.items()
+    }
+    columns = {n: texts[keep["users"]].tolist() for n, texts in data.user_columns.items()}
+    return in_order(
+        Raw(
+            name=data.name,
+            **ids,
+            user=row["users"][i.user[stays]],
+            item=row["items"][i.item[stays]],
+            rating=None if i.rating is None else i.rating[stays],
+            time=None if i.time is None else i.time[stays],
+            part=None if i.part is None else i.part[stays],
+            head=node[t.head[fact]],
+            relation=row["relations"][t.relation[fact]],
+            tail=node[t.tail[fact]],
+            planted=None if p is None else _planted(p, row),
+            user_columns=columns,
+            names={
+                kind: dict(zip(table.ids, table.names, strict=True))
+                for kind in keep
+                for table in [getattr(data, kind)]
+            },
+            notes=list(data.notes),
+        )
     )
 
 
-def _user_columns(
-    columns: Mapping[str, NDArray[np.str_]], user_row: NDArray[np.int64]
-) -> dict[str, NDArray[np.str_]]:
-    kept = np.flatnonzero(user_row >= 0)
-    kept = kept[np.argsort(user_row[kept])]
-    return {name: texts[kept] for name, texts in columns.items()}
-
-
-def _keep(table: IdTable, mask: Mask | None) -> tuple[IdTable, NDArray[np.int64]]:
-    """The kept ids in their order, and old row -> new row (-1: gone)."""
-    if mask is None or mask.all():
-        return table, np.arange(len(table))
-    kept = np.flatnonzero(mask).tolist()
-    # Ids that are numbers only once others are gone take the order of numbers.
-    ids = sort_ids(table.ids[k] for k in kept)
-    smaller = IdTable(table.kind, ids, {table.ids[k]: table.names[k] for k in kept})
-    row = np.full(len(table), -1, np.int64)
-    row[[table.row(i) for i in ids]] = np.arange(len(ids))
-    return smaller, row
-
-
-def _rising(row: NDArray[np.int64]) -> bool:
-    """True if what is kept keeps its order, so that nothing needs sorting."""
-    return bool((np.diff(row[row >= 0]) > 0).all())
-
-
-def _interactions(
-    table: Interactions,
-    user_row: NDArray[np.int64],
-    item_row: NDArray[np.int64],
-    mask: Mask | None,
-) -> Interactions:
-    user, item = user_row[table.user], item_row[table.item]
-    keep = (user >= 0) & (item >= 0)
-    rows = np.flatnonzero(keep if mask is None else keep & mask)
-    if not (_rising(user_row) and _rising(item_row)):
-        rows = rows[np.lexsort((rows, item[rows], user[rows]))]
-    return Interactions(
-        user[rows].astype(np.int32),
-        item[rows].astype(np.int32),
-        rating=None if table.rating is None else table.rating[rows],
-        time=None if table.time is None else table.time[rows],
-        part=None if table.part is None else table.part[rows],
-    )
-
-
-def _triples(
-    table: Triples,
-    node_row: NDArray[np.int64],
-    relation_row: NDArray[np.int64],
-    mask: Mask | None,
-) -> Triples:
-    head, tail = node_row[table.head], node_row[table.tail]
-    relation = relation_row[table.relation]
-    keep = (head >= 0) & (tail >= 0) & (relation >= 0)
-    rows = np.flatnonzero(keep if mask is None else keep & mask)
-    if not (_rising(node_row) and _rising(relation_row)):
-        rows = rows[np.lexsort((tail[rows], relation[rows], head[rows]))]
-    return Triples(*(column[rows].astype(np.int32) for column in (head, relation, tail)))
-
-
-def _planted(
-    table: Planted | None,
-    user_row: NDArray[np.int64],
-    relation_row: NDArray[np.int64],
-    entity_row: NDArray[np.int64],
-) -> Planted | None:
-    if table is None:
-        return None
-    user, relation = user_row[table.user], relation_row[table.relation]
-    attribute = entity_row[table.attribute]
-    rows = np.flatnonzero((user >= 0) & (relation >= 0) & (attribute >= 0))
-    rows = rows[np.lexsort((attribute[rows], relation[rows], user[rows]))]
-    return Planted(
-        user=user[rows].astype(np.int32),
-        relation=relation[rows].astype(np.int32),
-        attribute=attribute[rows].astype(np.int32),
-        sign=table.sign[rows],
-    )
+def _planted(planted: Planted, row: dict[str, NDArray[np.int64]]) -> Planted:
+    user, relation = row["users"][planted.user], row["relations"][planted.relation]
+    attribute = row["entities"][planted.attribute]
+    kept = (user >= 0) & (relation >= 0) & (attribute >= 0)
+    rows = (column[kept].astype(np.int32) for column in (user, relation, attribute))
+    return Planted(*rows, sign=planted.sign[kept])
