@@ -100,12 +100,12 @@ def test_truth_in_a_small_world() -> None:
 def test_strengths_are_those_the_world_was_drawn_with() -> None:
     """Every planted taste has its sign; the others are zero."""
     from cerec.data.facts import Facts
-    from cerec_bench.firmness.truth import _strengths
+    from cerec_bench.firmness.truth import strengths_of
 
     config = WorldConfig(users=60, items=80, interactions=1200)
     data = data_of(SOURCE)
     facts = Facts.build(data)
-    strengths = _strengths(config, 3, facts)
+    strengths = strengths_of(config, 3, facts)
     planted = data.planted
     assert planted is not None
     sign = {

@@ -6,6 +6,7 @@ import typer
 
 from cerec.threads import load_torch, set_threads
 from cerec_bench.cli.answers import answers
+from cerec_bench.cli.audit import audit
 from cerec_bench.cli.compare import compare
 from cerec_bench.cli.explanations import compare_explanations
 from cerec_bench.cli.firmness import stability, truth
@@ -27,6 +28,7 @@ def _root() -> None:
 
 
 app.command()(answers)
+app.command()(audit)
 app.command()(compare)
 app.command("explanations")(compare_explanations)
 app.command()(run)

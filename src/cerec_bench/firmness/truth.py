@@ -60,8 +60,8 @@ def truth(config: WorldConfig, seed: int, *, k: int = 20) -> tuple[Truth, Truth]
     data = make_world(config, seed=seed, name=f"world-{seed}")
     world = World.of(data)
     subject = world.subject()
-    strengths = _strengths(config, seed, world.facts)
-    rates = _rates(config, strengths, seed, world.facts)
+    strengths = strengths_of(config, seed, world.facts)
+    rates = rates_of(config, strengths, seed, world.facts)
     both = (subject, with_common(subject))
     plain, common = (_judged(data, s, strengths[:, s.vocabulary], rates, k) for s in both)
     return plain, common
@@ -99,7 +99,7 @@ def _flips(
     return ranks[1] > k, (ranks[0] <= k) & (a.status == 0)
 
 
-def _strengths(config: WorldConfig, seed: int, facts: Facts) -> Doubles:
+def strengths_of(config: WorldConfig, seed: int, facts: Facts) -> Doubles:
     """(U, V) strength of every user's taste for every value of the facts."""
     drawn = draw_world(config.items, config.entities, config.relations, config.triples, seed)
     taste = config.users, config.circles, config.taste, seed, config.strengths or {}
@@ -112,7 +112,7 @@ def _strengths(config: WorldConfig, seed: int, facts: Facts) -> Doubles:
     return out
 
 
-def _rates(config: WorldConfig, strengths: Doubles, seed: int, facts: Facts) -> Doubles:
+def rates_of(config: WorldConfig, strengths: Doubles, seed: int, facts: Facts) -> Doubles:
     """(U, I) t(u, i)."""
     rank = generator(seed, "world/interactions").permutation(config.items)  # as they are drawn
     by_item = np.zeros((facts.n_values, config.items))
