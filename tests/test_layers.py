@@ -24,6 +24,7 @@ BENCH = [
     "report",
     "answers",
     "firmness",
+    "audit",
     "readable",
     "explainers",
     "plans",
