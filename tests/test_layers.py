@@ -35,10 +35,10 @@ FREE = {"cerec", "cerec.__main__", "cerec.adapters", "cerec_bench"}
 """The doors, which import public names when they are used."""
 AGENT = {"cerec.runs.agents", "cerec.runs.cotrain"}
 """What trains may import the agent, inside its functions; nothing else after it may."""
-TORCH = {"cerec.recommend.lightgcn", "cerec.recommend.sparse", "cerec.runs.board"}
+TORCH = {"cerec.recommend.lightgcn", "cerec.recommend.sparse"}
 """Modules outside `agent` and the bench that use torch; nothing imports them before they are
 needed."""
-LAZY_TORCH = {"cerec.rng", "cerec.threads", "cerec.runs.board"}
+LAZY_TORCH = {"cerec.rng", "cerec.threads"}
 
 FILES = {
     ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path
@@ -107,7 +107,7 @@ def test_only_the_agent_imports_torch(module: str) -> None:
         return
     eager = imported(FILES[module], at_import=True)
     assert module in TORCH or not any(name.partition(".")[0] == "torch" for name in eager)
-    assert module in TORCH or not TORCH - {"cerec.runs.board"} & eager
+    assert module in TORCH or not TORCH & eager
     if module not in TORCH | LAZY_TORCH:
         assert not any(name.partition(".")[0] == "torch" for name in imported(FILES[module]))
 

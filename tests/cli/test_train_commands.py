@@ -610,28 +610,3 @@ def test_an_empty_out_is_refused(
     with pytest.raises(ConfigError, match="out must be the name of a folder, got ''"):
         cerec.train(cerec.load(data), out="")
     assert not list(tmp_path.iterdir())
-
-
-def test_a_second_training_has_a_chart_of_its_own(
-    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
-    pytest.importorskip("tensorboard")
-    folder, few = tmp_path / "run", ["train.epochs=1", "train.agent_epochs=0"]
-    sets = [word for text in [*few, "train.tensorboard=true"] for word in ("--set", text)]
-    sets += ["--preset", "paper"]
-    argv = ["train", str(world / "tables"), "--out", str(folder), *sets]
-    assert run(capsys, *argv)[0] == 0
-    (folder / "tensorboard" / "mine.txt").write_text("mine")
-    (first,) = (folder / "tensorboard").glob("events*")
-    assert run(capsys, *argv, "--force")[0] == 0
-    (second,) = (folder / "tensorboard").glob("events*")
-    assert first.name != second.name
-    assert (folder / "tensorboard" / "mine.txt").exists()
-    write_checkpoint(folder / "checkpoint", Checkpoint({}, {}))
-    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    for out in (folder, tmp_path / "new"):
-        code, _, err = run(capsys, *argv[:3], str(out), *sets, "--force")
-        assert code == 2
-        assert "needs TensorBoard" in err
-    assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")} == before

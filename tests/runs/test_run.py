@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ import pytest
 import torch
 
 import cerec
-from cerec.agent import loop
 from cerec.checkpoint import Checkpoint, write_checkpoint
 from cerec.data.dataset import Triples
 from cerec.data.facts import Facts
@@ -29,7 +27,7 @@ from cerec.recommend.negatives import DNS, Uniform, Walk
 from cerec.runs.evaluate import evaluate_run
 from cerec.runs.folder import FILES
 from cerec.runs.lock import held
-from cerec.runs.notes import unused
+from cerec.runs.unused import unused
 from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.settings.base import parse
 from cerec.settings.recommender import RecommenderConfig
@@ -244,7 +242,7 @@ def test_settings_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> N
     assert 'signals.counterfactuals = "literal" has no effect' in caplog.text
     caplog.clear()
     cerec.train(data, RunConfig(train=few))
-    assert "note: linear is trained; [train] has no effect" in caplog.text
+    assert "note: linear is trained; [train] will do nothing" in caplog.text
     caplog.clear()
     cerec.train(data)
     assert not caplog.text
@@ -252,7 +250,7 @@ def test_settings_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> N
 
 def test_what_has_no_effect() -> None:
     data = make_world(SMALL, seed=1)
-    facts, own = Facts.build(data), Uniform()
+    facts = Facts.build(data)
     paper = parse(RunConfig, PRESETS["paper"])
     for config in (RunConfig(), QUICK, paper):
         assert not unused(config, data, facts)
@@ -260,25 +258,14 @@ def test_what_has_no_effect() -> None:
     assert not unused(QUICK, data, facts, validated=False)  # epochs are set
     (told,) = unused(paper, data, facts, validated=False)
     assert "all of train.epochs = 1,000 are learned; set it" in told
-    (told,) = unused(RunConfig(), data, facts, own)
-    assert told == "note: linear draws no negatives; negatives= has no effect"
     agent = {"model": {"name": "linear", "agent": True}, "agent": {"draws": 3}}
     assert not unused(parse(RunConfig, {**agent, "train": {"agent_epochs": 2}}), data, facts)
     (told,) = unused(parse(RunConfig, {**agent, "train": {"epochs": 2}}), data, facts)
-    assert told.endswith("linear is trained; [train] has no effect except train.agent_epochs")
+    assert told == "note: linear is trained; [train] will do nothing"
     neumf = RunConfig(model={"name": "neumf"})
-    assert not unused(neumf, data, facts, own)
+    assert not unused(neumf, data, facts)
     (told,) = unused(replace(neumf, signals=SignalConfig(negatives="dns")), data, facts)
-    assert told == "note: neumf is trained; [recommender] and [signals] have no effect"
-    original = replace(QUICK, recommender=RecommenderConfig(model="climf-original"))
-    silent = replace(original, signals=SignalConfig(counterfactuals="none"))
-    assert not unused(silent, data, facts)
-    (told,) = unused(silent, data, facts, own)
-    assert told == "note: climf-original draws no negatives; negatives= has no effect"
-    random = replace(original, signals=SignalConfig(chooser="random"))
-    assert "[signals] has no effect" in unused(random, data, facts)[0]
-    (told,) = unused(paper, data, facts, own)
-    assert told.endswith(f"the warm-up alone (train.warmup = {paper.train.warmup})")
+    assert told == "note: neumf is trained; [signals] will do nothing"
     bare = replace(data, triples=Triples(*(np.zeros(0, np.int32) for _ in range(3))))
     (told,) = unused(paper, bare, Facts.build(bare))
     assert "no item of this data has attributes" in told
@@ -298,26 +285,11 @@ def test_counterfactuals_that_do_nothing_are_as_none() -> None:
     assert got.meta["best_epoch"] == want.meta["best_epoch"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"train": {"epochs": 5, "warmup": 5}}, "training ends with its warm-up"),
-        (
-            {"agent": {"attribute_step": "uniform", "item_step": "uniform"}},
-            "the agent has nothing to learn",
-        ),
-        ({"recommender": {"layers": 5}}, "recommender.layers has an effect only with"),
-        ({"signals": {"dns_candidates": 8}}, "signals.dns_candidates has an effect only with"),
-    ],
-)
-def test_a_setting_that_nothing_looks_at_is_told(
-    settings: dict[str, dict[str, Any]], words: str
-) -> None:
+def test_a_training_within_its_warm_up_is_told() -> None:
     data = make_world(SMALL, seed=1)
-    config = parse(RunConfig, {"model": {"name": "cotrained"}, **settings})
-    (told,) = unused(config, data, Facts.build(data))
-    assert told.startswith("note: ")
-    assert words in told
+    table = {"model": {"name": "cotrained"}, "train": {"epochs": 5, "warmup": 5}}
+    (told,) = unused(parse(RunConfig, table), data, Facts.build(data))
+    assert told.startswith("note: training ends with its warm-up")
 
 
 def test_recall_of_all_items_stops_nothing(tmp_path: Path) -> None:
@@ -420,42 +392,6 @@ def test_users_without_train_items_get_what_most_like() -> None:
     assert np.corrcoef(*rank)[0, 1] > 0.7
 
 
-def test_tensorboard_events_are_written_on_request(tmp_path: Path) -> None:
-    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    wanted = replace(QUICK, train=replace(QUICK.train, epochs=2, tensorboard=True))
-    run = cerec.train(make_world(SMALL, seed=1), wanted, out=tmp_path / "run")
-    events = accumulator.EventAccumulator(str(tmp_path / "run" / "tensorboard")).Reload()
-    for name in ("recommender/loss", "recommender/ndcg@20", "agent/reward"):
-        phase, figure = name.split("/")
-        rows = [r for r in run.history if r["phase"] == phase and figure in r]
-        assert [e.step for e in events.Scalars(name)] == [r["epoch"] for r in rows]
-        want = np.float32([r[figure] for r in rows])
-        assert np.array_equal(np.float32([e.value for e in events.Scalars(name)]), want)
-
-
-def test_a_resumed_training_has_no_epoch_twice_in_its_chart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    short = replace(QUICK.train, epochs=4, tensorboard=True, checkpoint_seconds=0.0)
-    data, wanted, folder = make_world(SMALL, seed=1), replace(QUICK, train=short), tmp_path / "run"
-    wrote: list[Path] = []
-
-    def broken(path: Path, checkpoint: Checkpoint) -> None:
-        wrote.append(path)
-        if len(wrote) == 3:  # the chart has the epoch, the checkpoint has not
-            raise SystemError("killed")
-        write_checkpoint(path, checkpoint)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(loop, "write_checkpoint", broken)
-        with pytest.raises(SystemError, match="killed"):
-            cerec.train(data, wanted, out=folder)
-    cerec.train(data, wanted, out=folder, resume=True)
-    events = accumulator.EventAccumulator(str(folder / "tensorboard")).Reload()
-    assert [e.step for e in events.Scalars("recommender/loss")] == [1, 2, 3, 4]
-
-
 def test_training_uses_as_many_threads_as_asked_and_gives_them_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -473,21 +409,6 @@ def test_training_uses_as_many_threads_as_asked_and_gives_them_back(
         assert (numba.get_num_threads(), torch.get_num_threads()) == (before[0], 2)
     finally:
         torch.set_num_threads(before[1])
-
-
-def test_tensorboard_without_a_folder_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    wanted = replace(QUICK, train=replace(QUICK.train, epochs=2, tensorboard=True))
-    cerec.train(make_world(SMALL, seed=1), wanted)
-    assert "train.tensorboard = true writes to the run's folder; name one: out=" in caplog.text
-
-
-def test_tensorboard_that_is_not_installed_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    wanted = replace(QUICK, train=replace(QUICK.train, tensorboard=True))
-    with pytest.raises(ConfigError, match=r"needs TensorBoard: pip install 'cerec\[tensorboard\]'"):
-        cerec.train(make_world(SMALL, seed=1), wanted, out=tmp_path / "run")
 
 
 def test_resuming_a_finished_training_opens_it(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def refused(table: dict, message: str) -> None:
 
 
 def test_settings_made_by_hand_are_held_to_what_a_file_may_say() -> None:
-    for field_, value in (("checkpoint_seconds", float("nan")), ("tensorboard", "yes")):
+    for field_, value in (("checkpoint_seconds", float("nan")), ("epochs", "yes")):
         with pytest.raises(ConfigError, match=rf"train\.{field_} must be"):
             TrainConfig(**{field_: value})  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"recommender\.l2 must be a finite number, got inf"):

@@ -266,7 +266,7 @@ def counted(run: Run) -> str:
 
 def origin_of(folder: Path) -> tuple[RunConfig, int] | None:
     """Settings and seed of the training that a folder holds the beginning of."""
-    from cerec.runs.start import read_origin
+    from cerec.runs.training import read_origin
 
     if not (folder / "origin.json").exists():
         return None

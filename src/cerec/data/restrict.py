@@ -71,5 +71,9 @@ def _planted(planted: Planted, row: dict[str, NDArray[np.int64]]) -> Planted:
     user, relation = row["users"][planted.user], row["relations"][planted.relation]
     attribute = row["entities"][planted.attribute]
     kept = (user >= 0) & (relation >= 0) & (attribute >= 0)
-    rows = (column[kept].astype(np.int32) for column in (user, relation, attribute))
-    return Planted(*rows, sign=planted.sign[kept])
+    return Planted(
+        user[kept].astype(np.int32),
+        relation[kept].astype(np.int32),
+        attribute[kept].astype(np.int32),
+        planted.sign[kept],
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,31 +20,31 @@ from cerec.recommend.base import Material, Recommender
 from cerec.recommend.models import build
 from cerec.recommend.newcomers import for_newcomers
 from cerec.recommend.scorer import NotFinite
-from cerec.runs.board import Board, drop_events
 from cerec.runs.evaluate import final_figures, validation_figures
-from cerec.runs.job import Job
 from cerec.runs.kept import kept_of
-from cerec.runs.notes import in_force, unused
 from cerec.runs.run import Run
-from cerec.runs.start import NUMBERLESS, fingerprint
+from cerec.runs.training import Training, fingerprint
+from cerec.runs.unused import unused
 from cerec.settings.models import find
-from cerec.settings.run import RunConfig, to_toml
-from cerec.settings.train import TrainConfig
+from cerec.settings.run import RunConfig
+from cerec.settings.train import SignalConfig
 
 if TYPE_CHECKING:
-    from cerec.agent.loop import Trainer
+    pass
 
 log = logging.getLogger("cerec")
 
 
-def cotrain(data: Dataset, parts: Split, job: Job, folder: Path | None, *, resume: bool) -> Run:
+def cotrain(
+    data: Dataset, parts: Split, job: Training, folder: Path | None, *, resume: bool
+) -> Run:
     """Recommender and agent, learned from the train part, and the run of them."""
     from cerec.agent.agent import WalkAgent
     from cerec.agent.loop import Trainer
 
     config, seed = job.config, job.seed
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
-    for words in unused(config, data, facts, job.negatives, validated=parts.valid.size > 0):
+    for words in unused(config, data, facts, validated=parts.valid.size > 0):
         log.warning(words)
     model = _model(config, Material(parts.train, facts, ckg, seed))
     agent = WalkAgent(config.agent, config.encoder, ckg, facts, seed=seed)
@@ -54,7 +54,7 @@ def cotrain(data: Dataset, parts: Split, job: Job, folder: Path | None, *, resum
         parts.train,
         facts,
         config=config.train,
-        signals=in_force(config),
+        signals=signals_of(config),
         seed=seed,
         validate=lambda scorer: validation_figures(
             for_newcomers(scorer, parts.train), parts, config.train.metric
@@ -62,13 +62,12 @@ def cotrain(data: Dataset, parts: Split, job: Job, folder: Path | None, *, resum
         watchers=_watchers(job),
         folder=folder / "checkpoint" if folder else None,
         negatives=job.negatives,
-        stamp=fingerprint({**job.origin, "config": to_toml(_numbers(config))}),
+        stamp=fingerprint(job.origin),
     )
     if resume and not trainer.resume():
         log.warning(f"{folder}: nothing to resume there; starting over")
-    board = _board(folder, trainer) if folder and config.train.tensorboard else None
     earlier = sum(float(row["seconds"]) for row in trainer.progress.history)
-    with _telling_divergence(config), closing(board) if board else nullcontext():
+    with _telling_divergence(config):
         finished = trainer.run()
         scorer = for_newcomers(model.scorer(), parts.train)
     return Run(
@@ -91,21 +90,15 @@ def cotrain(data: Dataset, parts: Split, job: Job, folder: Path | None, *, resum
     )
 
 
-def _numbers(config: RunConfig) -> RunConfig:
-    """The settings without those that change no number (`start.NUMBERLESS`)."""
-    plain = TrainConfig()
-    names = (name.removeprefix("train.") for name in NUMBERLESS)
-    return replace(config, train=replace(config.train, **{n: getattr(plain, n) for n in names}))
-
-
-def _board(folder: Path, trainer: Trainer) -> Board:
-    """The chart of a training; of one that is resumed it is drawn again, no epoch twice."""
-    drop_events(folder / "tensorboard")
-    board = Board(folder / "tensorboard")
-    for row in trainer.progress.history:
-        board(row)
-    trainer.watch(board)
-    return board
+def signals_of(config: RunConfig) -> SignalConfig:
+    """The signals learned from: no counterfactuals for a system of another package, or for CLiMF in
+    its first form.
+    """
+    if config.system:
+        return SignalConfig(counterfactuals="none")
+    if config.recommender.model == "climf-original":
+        return replace(config.signals, counterfactuals="none")
+    return config.signals
 
 
 @contextmanager
@@ -122,7 +115,7 @@ def _telling_divergence(config: RunConfig) -> Iterator[None]:
         ) from None
 
 
-def _watchers(job: Job) -> list[Callable[[Row], None]]:
+def _watchers(job: Training) -> list[Callable[[Row], None]]:
     from cerec.agent.watch import LossWatch
 
     config, r = job.config, job.config.recommender

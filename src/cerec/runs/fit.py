@@ -23,10 +23,10 @@ from cerec.recommend.linear.gram import longest
 from cerec.recommend.linear.weighing import Marks, Weighing
 from cerec.runs.agents import learn_agent
 from cerec.runs.evaluate import final_figures
-from cerec.runs.job import Job
 from cerec.runs.kept import Kept
-from cerec.runs.notes import unused
 from cerec.runs.run import Run
+from cerec.runs.training import Training
+from cerec.runs.unused import unused
 from cerec.settings.linear import LinearConfig
 
 log = logging.getLogger("cerec")
@@ -34,12 +34,12 @@ STEPS = ("which items go together", "what attributes say", "factors", "measuring
 """In this order; a row of progress for each."""
 
 
-def fit(data: Dataset, parts: Split, job: Job) -> Run:
+def fit(data: Dataset, parts: Split, job: Training) -> Run:
     """The run of the linear recommender; quick enough that nothing is resumed."""
     settings = job.config.linear or LinearConfig()
     progress = _Progress(job)
     facts = Facts.build(data)
-    for words in unused(job.config, data, facts, job.negatives):
+    for words in unused(job.config, data, facts):
         log.warning(words)
     marks = Marks.of(data)
 
@@ -149,7 +149,7 @@ def _looked(
 class _Progress:
     """A row of the history for every step."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Training) -> None:
         self.rows: list[Row] = []
         self._job, self._since = job, time.perf_counter()
 

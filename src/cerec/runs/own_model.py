@@ -15,9 +15,9 @@ from cerec.data.split import Split
 from cerec.errors import ConfigError, DataError
 from cerec.recommend.protocol import Trainable
 from cerec.runs.evaluate import final_figures
-from cerec.runs.job import Job
 from cerec.runs.kept import kept_scores
 from cerec.runs.run import Run
+from cerec.runs.training import Training
 
 BLOCK = 1024
 
@@ -30,7 +30,7 @@ def refuse_no_model(model: object) -> None:
         raise ConfigError(f"model= needs {what}; see docs/guide/extending.md, got {model!r:.60}")
 
 
-def fit_model(data: Dataset, parts: Split, job: Job, model: Trainable) -> Run:
+def fit_model(data: Dataset, parts: Split, job: Training, model: Trainable) -> Run:
     """The run of a model that learned from the train part; effects are fitted to its scores."""
     model.fit(data, parts.train, seed=job.seed)
     facts = Facts.build(data)

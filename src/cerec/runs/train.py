@@ -20,13 +20,11 @@ from cerec.history import Row
 from cerec.recommend.asking import described, list_length
 from cerec.recommend.base import NegativeSampler
 from cerec.recommend.protocol import Trainable
-from cerec.runs.board import writer
 from cerec.runs.fit import fit
-from cerec.runs.job import Job
 from cerec.runs.lock import held
 from cerec.runs.own_model import fit_model, refuse_no_model
 from cerec.runs.run import Run, open_run
-from cerec.runs.start import prepare
+from cerec.runs.training import Training, prepare
 from cerec.settings.run import RunConfig, to_toml
 from cerec.threads import training_threads
 
@@ -62,7 +60,7 @@ def train(
     config = config or RunConfig()
     seed = checked("train", data, config, seed)
     config = config.resolved()
-    _refuse_strange(config, out, on_row)
+    _refuse_strange(out, on_row)
     if resume and force:
         raise ConfigError("resume=True continues, force=True starts over; give one of the two")
     if resume and out is None:
@@ -78,11 +76,13 @@ def train(
             raise ConfigError("a model of your own cannot be resumed; train it again")
         origin["model"] = type(model).__name__
     with training_threads(learning=config.linear is None or config.linear.agent):
-        job = Job(config, seed, origin, started, on_row, negatives, model)
+        job = Training(config, seed, origin, started, on_row, negatives, model)
         return _train(data, job, out, resume=resume, force=force)
 
 
-def _train(data: Dataset, job: Job, out: str | Path | None, *, resume: bool, force: bool) -> Run:
+def _train(
+    data: Dataset, job: Training, out: str | Path | None, *, resume: bool, force: bool
+) -> Run:
     data, removed = apply(data, job.config.filters)
     job = replace(job, removed=tuple(map(str, removed)))
     parts = split(data, job.config.split, seed=job.seed)
@@ -103,7 +103,9 @@ def _train(data: Dataset, job: Job, out: str | Path | None, *, resume: bool, for
     return run
 
 
-def _learned(data: Dataset, parts: Split, job: Job, folder: Path | None, *, resume: bool) -> Run:
+def _learned(
+    data: Dataset, parts: Split, job: Training, folder: Path | None, *, resume: bool
+) -> Run:
     if job.model is not None:
         return fit_model(data, parts, job, job.model)
     if job.config.linear is not None:
@@ -124,15 +126,11 @@ def checked(who: str, data: object, config: object, seed: object) -> int:
     return int(seed)  # one of NumPy is not written to JSON
 
 
-def _refuse_strange(config: RunConfig, out: object, on_row: object) -> None:
+def _refuse_strange(out: object, on_row: object) -> None:
     if out is not None and not (isinstance(out, str | Path) and str(out)):
         raise ConfigError(f"out must be the name of a folder, got {out!r}")
     if on_row is not None and not callable(on_row):
         raise ConfigError(f"on_row must be a function of a history row, got {on_row!r}")
-    if config.train.tensorboard:
-        writer()  # refuses where there is none, before anything is touched
-        if out is None:
-            log.warning("note: train.tensorboard = true writes to the run's folder; name one: out=")
 
 
 def _refuse_full_lists(metric: str, n_items: int) -> None:

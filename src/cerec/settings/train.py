@@ -29,8 +29,6 @@ class TrainConfig:
     """Epochs between two policy epochs while co-training."""
     agent_epochs: Natural = 8
     """Policy epochs on the finished recommender, so that the agent knows the scores it explains."""
-    tensorboard: bool = False
-    """Write the history as TensorBoard events too, to the folder `tensorboard` of the run."""
     checkpoint_seconds: NotNegative = 15.0
     """Seconds between two checkpoints; the work since the last one is what a kill can lose."""
 

@@ -34,9 +34,9 @@ from cerec.recommend.scorer import Scorer
 from cerec.recommend.subject import Subject
 from cerec.recommend.topk import top_k_all
 from cerec.rng import generator
+from cerec.runs.cotrain import signals_of
 from cerec.runs.fit import fit as fit_linear
-from cerec.runs.job import Job
-from cerec.runs.notes import in_force
+from cerec.runs.training import Training
 from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.settings.linear import LinearConfig
 from cerec.settings.recommender import RecommenderConfig
@@ -177,7 +177,7 @@ def _linear(task: Task) -> Fitted:
     known = task.material.known
     nothing = Ragged(np.zeros(len(known) + 1, np.int64), np.zeros(0, np.int32))
     config = RunConfig(model={"name": LINEAR, **task.params, "holdout": True})
-    asked = Job(config, task.material.seed, {}, time.perf_counter())
+    asked = Training(config, task.material.seed, {}, time.perf_counter())
     run = fit_linear(task.data, Split(known, task.valid, nothing), asked)
     return Fitted(partial(_of_subject, run.subject), 0, 0)
 
@@ -231,7 +231,7 @@ def _co_trained(task: Task) -> Fitted:
             metric="ndcg@20",
             agent_epochs=0,
         ),
-        signals=in_force(config),
+        signals=signals_of(config),
         seed=m.seed,
         validate=lambda scorer: {"ndcg@20": task.validate(lists(scorer))},
         watchers=[stop_in_time],

@@ -88,7 +88,7 @@ class Point:
     def depends(self) -> Table:
         """All that the result depends on, beside the data."""
         table = to_table(self.config)
-        for name in ("checkpoint_seconds", "tensorboard"):  # these change no number
+        for name in ("checkpoint_seconds",):  # these change no number
             del table["train"][name]
         return {
             "kind": self.part.kind,

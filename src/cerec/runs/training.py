@@ -1,10 +1,12 @@
-"""The folder of a training: started, continued, or refused because it holds something else."""
+"""One training: what it is to do, and its folder, which is started, resumed or refused."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,31 @@ from cerec.checkpoint import damaged, drop_checkpoint, find_checkpoint
 from cerec.data.load import READERS
 from cerec.errors import RunError
 from cerec.files import read_json, write_json
-from cerec.runs.board import drop_events
+from cerec.history import Row
+from cerec.recommend.base import NegativeSampler
+from cerec.recommend.protocol import Trainable
 from cerec.runs.folder import FILES, read_facts
-from cerec.settings.run import differences
+from cerec.settings.run import RunConfig, differences
 
-NUMBERLESS = ("train.checkpoint_seconds", "train.tensorboard")
-"""Settings that change no number: a training may go on with others."""
+NUMBERLESS = ("train.checkpoint_seconds",)
+"""Settings that change no number: a training may be resumed with others."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Training:
+    """Settings, seed, and who wants to see the progress."""
+
+    config: RunConfig
+    seed: int
+    origin: dict[str, Any]
+    """Data, settings and seed as they are written into the folder at the start."""
+    started: float
+    on_row: Callable[[Row], None] | None = None
+    negatives: NegativeSampler | None = None
+    model: Trainable | None = None
+    """One that somebody brought, in place of the one that the settings name."""
+    removed: tuple[str, ...] = ()
+    """What the filters left out."""
 
 
 def prepare(folder: Path, origin: dict[str, Any], *, resume: bool, force: bool) -> bool:
@@ -44,8 +65,6 @@ def prepare(folder: Path, origin: dict[str, Any], *, resume: bool, force: bool) 
             f"{folder}: holds an unfinished training; --resume continues, --force starts over"
         )
     drop_checkpoint(folder / "checkpoint")
-    if (folder / "origin.json").exists():
-        drop_events(folder / "tensorboard")
     write_json(folder / "origin.json", origin)
     return False
 
@@ -61,7 +80,7 @@ def _refuse_files(folder: Path) -> None:
     """Refuse a folder that is not of a training where one would harm what is there, or data."""
     if any((folder / name).exists() for name in ("run.json", "origin.json")):
         return
-    for name in (*FILES, "checkpoint", "tensorboard"):
+    for name in (*FILES, "checkpoint"):
         if (folder / name).exists():
             raise RunError(
                 f"{folder}: holds {name}, which is not of a run and would be overwritten; choose "
@@ -72,8 +91,13 @@ def _refuse_files(folder: Path) -> None:
 
 
 def fingerprint(origin: dict[str, Any]) -> str:
-    """A word that differs where data, settings, seed or sampler do."""
-    return hashlib.sha256(json.dumps(origin, sort_keys=True).encode()).hexdigest()[:16]
+    """A word that differs where data, sampler, seed or a setting that counts do."""
+    config = tomllib.loads(origin["config"])
+    for name in NUMBERLESS:
+        section, _, key = name.partition(".")
+        config.get(section, {}).pop(key, None)
+    text = json.dumps({**origin, "config": config}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def read_origin(folder: Path) -> dict[str, Any]:
