@@ -6,7 +6,6 @@ import importlib.util
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -61,18 +60,20 @@ def test_report_is_written(small_run: Run, tmp_path: Path) -> None:
 def test_serve_opens_the_run_and_hands_it_over(
     small_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import cerec.serve.server as server
+    from cerec.serve import workers
 
-    assert isinstance(server, ModuleType)
-    seen = {}
+    seen: dict[str, object] = {}
 
-    def stand_in(service: object, listener: object, address: object, **more: object) -> None:
-        seen.update(service=service, address=address, **more)
-        listener.close()  # type: ignore[attr-defined]
+    def stand_in(plan: workers.Plan, **more: object) -> int:
+        seen.update(plan=plan, **more)
+        return 0
 
-    monkeypatch.setattr(server, "serve", stand_in)
+    monkeypatch.setattr(workers, "serve", stand_in)
     token = tmp_path / "token"
     token.write_text("a-token-of-some-length\n")
     serve(small_run.save(tmp_path / "run"), port=0, token_file=token, workers=1, waiting=3)
-    assert seen["address"].token == "a-token-of-some-length"  # type: ignore[attr-defined]
-    assert (seen["limits"].workers, seen["limits"].waiting) == (1, 3)  # type: ignore[attr-defined]
+    plan = seen["plan"]
+    assert isinstance(plan, workers.Plan)
+    assert plan.address.token == "a-token-of-some-length"
+    assert "a-token" not in plan.to_json()  # the command line of a process is no secret
+    assert (seen["workers"], plan.limits.waiting) == (1, 3)

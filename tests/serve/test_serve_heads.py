@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,14 +18,9 @@ LIMIT = Limits().head
 CHUNK = b"x" * 8192
 
 
-@pytest.fixture(scope="module", params=["httptools", "h11"])
-def url(request: pytest.FixtureRequest, service: Service) -> Iterator[str]:
-    """A server that reads by httptools, and one where it is not installed."""
-    with ExitStack() as stack:
-        with pytest.MonkeyPatch.context() as patch:
-            if request.param == "h11":
-                patch.setattr(importlib.util, "find_spec", lambda _: None)
-            found, _ = stack.enter_context(listening(service))
+@pytest.fixture(scope="module")
+def url(service: Service) -> Iterator[str]:
+    with listening(service) as (found, _):
         assert ask(found, "/health")[0] == 200
         yield found
 

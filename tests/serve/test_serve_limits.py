@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from concurrent.futures import Future
 
 import pytest
 
 from cerec.errors import ConfigError
-from cerec.serve.limits import BusyError, Gate, Limits, TooSlowError
+from cerec.serve.gate import BusyError, Gate, TooSlowError
+from cerec.serve.limits import Limits
 
 
 def test_answers_and_gives_the_place_back() -> None:
     async def story() -> None:
-        gate = Gate(Limits(workers=1, waiting=0))
+        gate = Gate(Limits(threads=1, waiting=0))
         assert await gate.run(lambda: 42) == 42
         await asyncio.sleep(0)
         assert gate.inside == 0
@@ -26,7 +26,7 @@ def test_answers_and_gives_the_place_back() -> None:
 
 def test_refuses_when_all_places_are_taken() -> None:
     async def story() -> None:
-        gate = Gate(Limits(workers=1, waiting=1))
+        gate = Gate(Limits(threads=1, waiting=1))
         free = threading.Event()
         first = asyncio.create_task(gate.run(free.wait))
         second = asyncio.create_task(gate.run(lambda: "second"))
@@ -44,7 +44,7 @@ def test_refuses_when_all_places_are_taken() -> None:
 
 def test_a_slow_question_is_told_so_and_keeps_its_place_until_it_ends() -> None:
     async def story() -> None:
-        gate = Gate(Limits(workers=1, waiting=0, seconds=0.02))
+        gate = Gate(Limits(threads=1, waiting=0, seconds=0.02))
         free = threading.Event()
         with pytest.raises(TooSlowError):
             await gate.run(free.wait)
@@ -59,7 +59,7 @@ def test_a_slow_question_is_told_so_and_keeps_its_place_until_it_ends() -> None:
 
 def test_a_question_that_never_began_is_dropped() -> None:
     async def story() -> None:
-        gate = Gate(Limits(workers=1, waiting=1, seconds=0.02))
+        gate = Gate(Limits(threads=1, waiting=1, seconds=0.02))
         free, asked = threading.Event(), []
         blocker = asyncio.create_task(gate.run(free.wait))
         await asyncio.sleep(0)
@@ -76,7 +76,7 @@ def test_a_question_that_never_began_is_dropped() -> None:
 
 def test_shared_work_outlives_who_waits_for_it() -> None:
     async def story() -> None:
-        gate = Gate(Limits(workers=1, waiting=0, seconds=0.02))
+        gate = Gate(Limits(threads=1, waiting=0, seconds=0.02))
         work: Future[int] = Future()
         with pytest.raises(TooSlowError):
             await gate.wait(work)
@@ -90,7 +90,7 @@ def test_shared_work_outlives_who_waits_for_it() -> None:
 
 def test_an_exception_of_the_question_comes_through() -> None:
     async def story() -> None:
-        gate = Gate(Limits(workers=1, waiting=0))
+        gate = Gate(Limits(threads=1, waiting=0))
         with pytest.raises(ZeroDivisionError):
             await gate.run(lambda: 1 // 0)
         gate.close()
@@ -98,16 +98,31 @@ def test_an_exception_of_the_question_comes_through() -> None:
     asyncio.run(story())
 
 
-@pytest.mark.parametrize("bad", [{"k": 0}, {"workers": 0}, {"waiting": -1}, {"seconds": 0.0}])
+@pytest.mark.parametrize("bad", [{"k": 0}, {"threads": 0}, {"waiting": -1}, {"seconds": 0.0}])
 def test_bad_limits_are_refused(bad: dict[str, int]) -> None:
     with pytest.raises(ConfigError, match=f"limits.{next(iter(bad))}"):
         Limits(**bad)
 
 
-@pytest.mark.parametrize("counted", [None, 1, 6])
-def test_a_platform_that_tells_no_affinity_counts_its_cores(
-    monkeypatch: pytest.MonkeyPatch, counted: int | None
-) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: counted)
-    assert Limits().workers == (counted or 1)
+def test_questions_of_a_kind_that_wait_are_answered_together() -> None:
+    async def story() -> None:
+        gate, free, sizes = Gate(Limits(threads=1, waiting=9)), threading.Event(), []
+
+        def answer(some: list[int]) -> list[int]:
+            sizes.append(len(some))
+            return [10 // n for n in some]
+
+        first = asyncio.create_task(gate.run(free.wait))
+        rest = [asyncio.create_task(gate.together("x", n, answer)) for n in (1, 2, 0, 5)]
+        other = asyncio.create_task(gate.together("y", 1, answer))
+        await asyncio.sleep(0)
+        free.set()
+        found = await asyncio.gather(first, *rest, other, return_exceptions=True)
+        assert found[1:3] + found[4:] == [10, 5, 2, 10]
+        assert isinstance(found[3], ZeroDivisionError)  # alone: the others got their answers
+        assert sizes == [4, 1, 1, 1, 1, 1]
+        await asyncio.sleep(0)
+        assert gate.inside == 0
+        gate.close()
+
+    asyncio.run(story())

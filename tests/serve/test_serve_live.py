@@ -81,7 +81,7 @@ def test_threads_get_what_one_thread_gets(service: Service, small_run: Run) -> N
 def test_a_full_queue_is_refused_and_nothing_is_lost(small_run: Run) -> None:
     slow = Slow(small_run)
     with (
-        listening(slow, limits=Limits(workers=1, waiting=1)) as (url, _),
+        listening(slow, limits=Limits(threads=1, waiting=1)) as (url, _),
         ThreadPoolExecutor(2) as pool,
     ):
         first = pool.submit(ask, url, "/v1/run")
@@ -101,7 +101,7 @@ def test_a_full_queue_is_refused_and_nothing_is_lost(small_run: Run) -> None:
 
 def test_a_killed_client_leaves_nothing_behind(small_run: Run) -> None:
     slow = Slow(small_run)
-    with listening(slow, limits=Limits(workers=1, waiting=4)) as (url, _):
+    with listening(slow, limits=Limits(threads=1, waiting=4)) as (url, _):
         to = urlsplit(url)
         for n in range(3):
             with socket.create_connection((str(to.hostname), int(to.port or 0))) as client:
@@ -115,7 +115,7 @@ def test_a_killed_client_leaves_nothing_behind(small_run: Run) -> None:
 
 def test_a_slow_answer_ends_in_503(small_run: Run) -> None:
     slow = Slow(small_run)
-    with listening(slow, limits=Limits(workers=2, seconds=0.05)) as (url, _):
+    with listening(slow, limits=Limits(threads=2, seconds=0.05)) as (url, _):
         assert ask(url, "/v1/run")[0] == 503
         slow.go_on.set()
 

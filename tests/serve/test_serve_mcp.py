@@ -18,8 +18,9 @@ pytest.importorskip("mcp")
 
 from mcp import Client, StdioServerParameters
 
+from cerec.serve.gate import Gate
 from cerec.serve.guard import Access
-from cerec.serve.limits import Gate, Limits
+from cerec.serve.limits import Limits
 from cerec.serve.mcp import build, http_app
 from cerec.serve.server import Address, http_config, listen, url_of
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
-import logging
 import os
 import webbrowser
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
 from cerec.cli.arguments import RunFolder, named
-from cerec.cli.console import err, remark, tell_first_use
+from cerec.cli.console import remark, tell_first_use
 from cerec.errors import ConfigError
 from cerec.files import refuse_folder
+from cerec.runs.folder import read_facts
 from cerec.runs.run import open_run
+from cerec.serve.limits import Limits
+from cerec.threads import cores
 
 _NEEDED = ("fastapi", "uvicorn")
 
@@ -32,13 +34,20 @@ def serve(
     cors: Annotated[
         list[str] | None, typer.Option(help="Origin of another page that may ask; repeatable.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Threads that answer; all cores.")] = None,
-    waiting: Annotated[int, typer.Option(help="Requests that may wait before 429.")] = 128,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes that answer; one a core, four at most.", min=1)
+    ] = None,
+    waiting: Annotated[
+        int, typer.Option(help="Requests that may wait in a process before 429.")
+    ] = Limits().waiting,
+    health_port: Annotated[
+        int | None, typer.Option(help="Port for /health, /ready and /metrics that is never busy.")
+    ] = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Take up new versions of the run, as of cerec update.")
     ] = False,
     log_requests: Annotated[
-        bool, typer.Option("--log/--no-log", help="Write the access log to stderr.")
+        bool, typer.Option("--log/--no-log", help="Write a line for every request to stderr.")
     ] = True,
 ) -> None:
     """Serve a run: the studio page, and the same answers as a REST service.
@@ -48,28 +57,28 @@ def serve(
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise ConfigError(f"serving needs {' and '.join(missing)}: pip install 'cerec[serve]'")
-    from cerec.serve.limits import Limits
-    from cerec.serve.server import Address, listen
-    from cerec.serve.server import serve as run_server
-    from cerec.serve.service import Service
-    from cerec.serve.watch import Watched
+    from cerec.serve import workers as processes
+    from cerec.serve.server import Address
 
-    address = Address(host=host, port=port, token=_token(token_file), origins=tuple(cors or ()))
-    limits = Limits(waiting=waiting, **({} if workers is None else {"workers": workers}))
-    listener = listen(address)
+    plan = processes.Plan(
+        run=str(run),
+        address=Address(host=host, port=port, token=_token(token_file), origins=tuple(cors or ())),
+        limits=Limits(waiting=waiting),
+        watch=watch,
+        log=log_requests,
+    )
+    read_facts(run)
     tell_first_use(explaining=True)
-    with err.status(f"opening {run}"):
-        service: Service | Watched = Watched(run) if watch else Service(open_run(run))
-    if isinstance(service, Watched):
-        service.start()
-    _log_to_stderr(log_requests)
 
     def started(url: str) -> None:
         remark(f"serving {run} on {url} (stop with Ctrl-C)")
         if open_page:
             webbrowser.open(url)
 
-    run_server(cast(Service, service), listener, address, limits=limits, started=started)
+    count = workers or min(cores(), 4)
+    code = processes.serve(plan, workers=count, health_port=health_port, started=started)
+    if code:
+        raise typer.Exit(code)
 
 
 def mcp(
@@ -91,7 +100,6 @@ def mcp(
     if importlib.util.find_spec("mcp") is None:
         raise ConfigError("this needs the package mcp: pip install 'cerec[mcp]'")
     from cerec.serve.guard import Access, is_loopback
-    from cerec.serve.limits import Limits
     from cerec.serve.mcp import http_app, serve_stdio
     from cerec.serve.server import Address, listen, run_app, url_of
 
@@ -135,8 +143,3 @@ def _token(file: Path | None) -> str | None:
         return file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: the token cannot be read: {error}") from None
-
-
-def _log_to_stderr(requests: bool) -> None:
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s")
-    logging.getLogger("cerec.access").disabled = not requests

@@ -4,6 +4,7 @@ slashes and dots included, which a path cannot carry safely.
 
 # Annotations hold the limits of this very app, so they must be evaluated as written:
 # no `from __future__ import annotations` in this file.
+import json
 from collections.abc import Callable
 from functools import cache
 from typing import Annotated, Any
@@ -14,7 +15,8 @@ from starlette.responses import Response
 
 from cerec.explain.explanation import Explanation, WhatIf
 from cerec.serve import questions, schemas
-from cerec.serve.limits import Gate, Limits
+from cerec.serve.gate import Gate
+from cerec.serve.limits import Limits
 from cerec.serve.problems import MEDIA_TYPE, encode
 from cerec.serve.service import Service
 
@@ -141,7 +143,16 @@ def _add_explaining(router: APIRouter, service: Service, limits: Limits, gate: G
     @router.post("/explanation", response_model=Explanation, summary="Why this item, or why not")
     async def explanation(question: Annotated[explain, Body()]) -> Response:  # type: ignore[valid-type]
         options = question.model_dump()  # type: ignore[attr-defined]
-        body, seconds, version = await gate.run(lambda: _timed(service, options))
+        pair = options.pop("user"), options.pop("item")
+        if None in pair or options["history"] or options["why_not"]:
+            named = options | dict(zip(("user", "item"), pair, strict=True))
+            one = await gate.run(lambda: _explained(service, [service.explanation(**named)]))
+            body, seconds, version = one[0]
+        else:
+            alike = {n: x for n, x in options.items() if n not in ("history", "why_not")}
+            body, seconds, version = await gate.together(
+                json.dumps(alike), pair, lambda pairs: _explained_many(service, pairs, alike)
+            )
         headers = _version(version) | {"Server-Timing": f"explain;dur={seconds * 1e3:.2f}"}
         return Response(body, headers=headers, media_type="application/json")
 
@@ -153,9 +164,17 @@ def _add_explaining(router: APIRouter, service: Service, limits: Limits, gate: G
         return await _answer(gate, service, WhatIf, lambda: service.what_if(**asked))
 
 
-def _timed(service: Service, options: dict[str, Any]) -> tuple[bytes, float, int]:
-    found, seconds = service.explanation(**options)
-    return _encoded(Explanation, found), seconds, service.version
+Encoded = tuple[bytes, float, int]
+
+
+def _explained_many(
+    service: Service, pairs: list[tuple[str, str]], alike: dict[str, Any]
+) -> list[Encoded]:
+    return _explained(service, service.explanations(pairs, **alike))
+
+
+def _explained(service: Service, found: list[Explanation]) -> list[Encoded]:
+    return [(encode(e), e.seconds, service.version) for e in found]
 
 
 def _add_run(router: APIRouter, service: Service, gate: Gate) -> None:
@@ -175,10 +194,10 @@ def _question_type(limits: Limits) -> type[questions.ExplainQuestion]:
     """The question with this service's bounds in it."""
 
     class ExplainQuestion(questions.ExplainQuestion):
-        k: int = Field(20, ge=1, le=limits.k)
+        k: int = Field(20, ge=1, le=limits.k, strict=True)
         lock: list[questions.Lock] = Field([], max_length=limits.locks)
-        max_changes: int | None = Field(None, ge=1, le=limits.changes)
-        alternatives: int = Field(0, ge=0, le=limits.alternatives)
+        max_changes: int | None = Field(None, ge=1, le=limits.changes, strict=True)
+        alternatives: int = Field(0, ge=0, le=limits.alternatives, strict=True)
         budget: float = Field(limits.budget, gt=0, le=limits.budget, allow_inf_nan=False)
 
     ExplainQuestion.__doc__ = questions.ExplainQuestion.__doc__
@@ -189,7 +208,7 @@ def _what_if_type(limits: Limits) -> type[questions.WhatIfQuestion]:
     """The question with this service's bounds in it."""
 
     class WhatIfQuestion(questions.WhatIfQuestion):
-        k: int = Field(20, ge=1, le=limits.k)
+        k: int = Field(20, ge=1, le=limits.k, strict=True)
         attributes: list[tuple[questions.Id, questions.Id]] = Field(max_length=limits.attributes)
 
     WhatIfQuestion.__doc__ = questions.WhatIfQuestion.__doc__

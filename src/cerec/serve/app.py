@@ -14,9 +14,11 @@ from starlette.responses import Response
 
 from cerec import __version__
 from cerec.serve import problems, schemas
+from cerec.serve.answers import Answers
 from cerec.serve.api import PROBLEMS, build_router
-from cerec.serve.guard import Access, Guard, Observe
-from cerec.serve.limits import Gate, Limits
+from cerec.serve.gate import Gate
+from cerec.serve.guard import OPEN, Access, Guard, Observe
+from cerec.serve.limits import Limits
 from cerec.serve.metrics import CONTENT_TYPE, Metrics
 from cerec.serve.page import File, load_files
 from cerec.serve.service import Service
@@ -44,17 +46,18 @@ def create_app(
         title="cerec",
         version=__version__,
         description=_DESCRIPTION,
-        docs_url=None,  # FastAPI's pages load scripts from elsewhere
+        docs_url=None,  # FastAPI's pages load scripts from elsewhere; ours is in static
         redoc_url=None,
         lifespan=lifespan,
     )
     app.state.ready = False
-    app.state.gate = gate
+    app.state.gate, app.state.metrics = gate, metrics
     problems.install(app)
     app.include_router(build_router(service, limits, gate))
     _add_page(app, load_files())
     _add_watching(app, gate, metrics)
-    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    app.openapi = lambda: _described(app, access)  # type: ignore[method-assign]
+    app.add_middleware(Answers, gate=gate, now=lambda: service.now, most=limits.kept)
     app.add_middleware(Guard, who=access, body=limits.body, headers=limits.headers)
     if access.origins:
         app.add_middleware(
@@ -78,6 +81,10 @@ def _add_page(app: FastAPI, files: dict[str, File]) -> None:
     async def page(request: Request) -> Response:
         return answer(request, files["index.html"])
 
+    @app.get("/docs", include_in_schema=False)
+    async def docs(request: Request) -> Response:
+        return answer(request, files["docs.html"])
+
     @app.get("/static/{name}", include_in_schema=False)
     async def static(request: Request, name: str) -> Response:
         if name not in files:
@@ -97,7 +104,7 @@ def _add_watching(app: FastAPI, gate: Gate, metrics: Metrics) -> None:
         responses={503: PROBLEMS[503]},
     )
     async def ready() -> Response:
-        if not app.state.ready or gate.inside >= gate.places:
+        if not app.state.ready or gate.full:
             return problems.problem(503, "starting, stopping or full")
         return Response(problems.encode({"status": "ready"}), media_type="application/json")
 
@@ -111,7 +118,7 @@ def _add_watching(app: FastAPI, gate: Gate, metrics: Metrics) -> None:
         return Response(metrics.render(), headers={"Content-Type": CONTENT_TYPE})
 
 
-def _described(app: FastAPI) -> dict[str, Any]:
+def _described(app: FastAPI, access: Access) -> dict[str, Any]:
     """The OpenAPI description with our own problems in place of FastAPI's validation errors."""
     if app.openapi_schema is None:
         found = get_openapi(
@@ -124,5 +131,11 @@ def _described(app: FastAPI) -> dict[str, Any]:
         problem = schemas.Problem.model_json_schema(ref_template=template)
         components.update(problem.pop("$defs", {}))
         components["Problem"] = problem
+        if access.token:
+            scheme = {"type": "http", "scheme": "bearer"}
+            found["components"]["securitySchemes"] = {"token": scheme}
+            found["security"] = [{"token": []}]
+            for path in OPEN & found["paths"].keys():
+                found["paths"][path]["get"]["security"] = []
         app.openapi_schema = found
     return app.openapi_schema

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import logging
+import re
+import secrets
 import time
 from dataclasses import dataclass
 
@@ -31,7 +33,10 @@ SECURITY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _RAW_HEADERS = [(k.lower().encode(), v.encode()) for k, v in SECURITY_HEADERS.items()]
-_OPEN = frozenset({"/", "/health", "/ready"})  # no run's data in these: they need no token
+OPEN = frozenset({"/", "/docs", "/health", "/ready"})
+"""No run's data in these: they need no token."""
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{0,5})?")
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 def is_loopback(host: str) -> bool:
@@ -71,13 +76,22 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        if scope["method"] == "HEAD":
+            asked = {**scope, "method": "GET"}  # a copy: who writes the answer has to know
+            await self(asked, receive, _headers_only(send))
+            scope["route"] = asked.get("route")
+            return
         refusal = self._refusal(scope, headers)
         if refusal is None and _BODY.isdisjoint(headers.keys()):  # no body to measure
             await self._app(scope, receive, send)
             return
         if refusal is None and _length(headers) <= self._body:
-            body = await _read(receive, self._body)
+            try:
+                body = await _read(receive, self._body)
+            except ConnectionError:  # nobody is there to be answered
+                return
             if body is not None:
+                scope["cerec.body"] = body
                 await self._app(scope, _replay(body, receive), send)
                 return
         if refusal is None:
@@ -87,10 +101,12 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         if len(scope["headers"]) > self._headers:
             return problem(431, f"a request may have {self._headers} headers")
+        if sum(name == b"host" for name, _ in scope["headers"]) > 1:
+            return problem(400, "a request has one Host header", {"Connection": "close"})
         if self._who.loopback_only and not is_loopback(_hostname(headers.get("host", ""))):
             return problem(421, "this service answers to localhost only")
         path = scope["path"]
-        if not self._token or path in _OPEN or path.startswith("/static/"):
+        if not self._token or path in OPEN or path.startswith("/static/"):
             return None
         kind, _, given = headers.get("authorization", "").partition(" ")
         # both sides as bytes: compare_digest refuses text outside ASCII
@@ -105,9 +121,18 @@ _CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 
 def _hostname(host: str) -> str:
-    """The name in a Host header; what is no name with a port is given back as it is."""
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdecimal() else host
+    """The name in a Host header; nothing where it is no name with or without a port."""
+    found = _HOST.fullmatch(host)
+    return found[1] if found else ""
+
+
+def _headers_only(send: Send) -> Send:
+    """What answers HEAD as GET, without the body."""
+
+    async def bare(message: Message) -> None:
+        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+    return bare
 
 
 def _length(headers: Headers) -> int:
@@ -116,12 +141,12 @@ def _length(headers: Headers) -> int:
 
 
 async def _read(receive: Receive, most: int) -> bytes | None:
-    """The whole body, or None when it is longer than `most` or its client has gone."""
+    """The whole body, or None when it is longer than `most`."""
     parts, size = [], 0
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return None
+            raise ConnectionAbortedError
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > most:
@@ -151,12 +176,15 @@ class Observe:
             await self._app(scope, receive, send)
             return
         status, size, start = 0, 0, time.perf_counter()
+        given = Headers(scope=scope).get("x-request-id", "")
+        mark = given if _ID.fullmatch(given) else secrets.token_hex(8)
 
         async def noted(message: Message) -> None:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = message["headers"] = [*message["headers"], *_RAW_HEADERS]
+                own = (b"x-request-id", mark.encode())
+                headers = message["headers"] = [*message["headers"], *_RAW_HEADERS, own]
                 if all(name != b"cache-control" for name, _ in headers):
                     headers.append((b"cache-control", b"no-store"))
             else:
@@ -166,7 +194,7 @@ class Observe:
         try:
             await self._app(scope, receive, noted)
         except Exception:  # a bug: the trace goes to the log, not to the client
-            log.exception("%s %s failed", scope["method"], scope["path"])
+            log.exception("%s %s failed (request %s)", scope["method"], scope["path"], mark)
             if not status:
                 answer = problem(500, "the service failed to answer; its log says more")
                 await answer(scope, receive, noted)
@@ -177,7 +205,9 @@ class Observe:
             self._metrics.observe(method, route, status, seconds)
             if access.isEnabledFor(logging.INFO):  # the query holds people's ids: it stays out
                 path = scope["path"].encode("unicode_escape").decode()
-                access.info("%s %s %d %d B %.1f ms", method, path, status, size, seconds * 1e3)
+                said = {"request": mark, "method": method, "path": path, "status": status}
+                said |= {"bytes": size, "ms": round(seconds * 1e3, 1)}
+                access.info("%s %s %d", method, path, status, extra={"said": said})
 
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass
 
 from cerec.errors import ConfigError
-from cerec.threads import cores
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,75 +33,22 @@ class Limits:
     """Seconds one explanation may search."""
     seconds: float = 10.0
     """Seconds until a request is answered with 503, waiting included."""
-    workers: int = field(default_factory=cores)
-    """Threads that answer."""
-    waiting: int = 128
-    """Requests that may wait for a thread; more are answered with 429."""
+    threads: int = 2
+    """Threads of a process that answer."""
+    waiting: int = 64
+    """Requests that may wait for a thread of a process; more are answered with 429."""
+    connections: int = 1024
+    """Connections of a process; for one more, that goes which has been idle longest."""
+    read: float = 10.0
+    """Seconds a client may take to send a request."""
+    write: float = 20.0
+    """Seconds a client may take to receive an answer."""
+    kept: int = 32 * 1024 * 1024
+    """Bytes of answers that a process keeps for equal questions."""
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
             value = getattr(self, name)
-            least = 0 if name == "waiting" else 1e-3 if isinstance(value, float) else 1
+            least = 0 if name in ("waiting", "kept") else 1e-3 if isinstance(value, float) else 1
             if not value >= least:
                 raise ConfigError(f"limits.{name} must be at least {least}, got {value}")
-
-
-class BusyError(Exception):
-    """Too many requests wait already."""
-
-
-class TooSlowError(Exception):
-    """No answer within `Limits.seconds`."""
-
-
-class Gate:
-    """Runs questions on a few threads, lets a bounded number wait, and refuses the rest.
-
-    Belongs to one event loop. A place is given back when the work itself has ended, not when
-    its client has gone, so the bound holds whatever clients do.
-    """
-
-    def __init__(self, limits: Limits) -> None:
-        self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="cerec-answer")
-        self._seconds = limits.seconds
-        self.places = limits.workers + limits.waiting
-        self.inside = 0
-        self.refused = 0
-
-    async def run(self, question: Callable[[], T]) -> T:
-        """The answer to `question`, computed on a thread.
-
-        Raises `BusyError` at once when all places are taken, and `TooSlowError` after the
-        time-out; a question that has not begun by then is dropped.
-        """
-        if self.inside >= self.places:
-            self.refused += 1
-            raise BusyError
-        self.inside += 1
-        loop = asyncio.get_running_loop()
-        work = self._pool.submit(question)
-        work.add_done_callback(lambda done: self._release(loop, done))
-        try:
-            async with asyncio.timeout(self._seconds):
-                return await asyncio.wrap_future(work)
-        except TimeoutError:
-            raise TooSlowError from None
-
-    async def wait(self, work: Future[T]) -> T:
-        """The result of work that runs elsewhere, shared with others; it takes no place."""
-        try:
-            async with asyncio.timeout(self._seconds):
-                return await asyncio.shield(asyncio.wrap_future(work))
-        except TimeoutError:
-            raise TooSlowError from None
-
-    def _release(self, loop: asyncio.AbstractEventLoop, _done: Future[T]) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(self._leave)
-
-    def _leave(self) -> None:
-        self.inside -= 1
-
-    def close(self) -> None:
-        """Drop what has not begun and wait for what has."""
-        self._pool.shutdown(wait=True, cancel_futures=True)

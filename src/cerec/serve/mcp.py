@@ -16,8 +16,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from cerec import __version__
 from cerec.errors import CerecError
 from cerec.runs.run import Run
+from cerec.serve.gate import BusyError, Gate, TooSlowError
 from cerec.serve.guard import Access, Guard
-from cerec.serve.limits import BusyError, Gate, Limits, TooSlowError
+from cerec.serve.limits import Limits
 
 T = TypeVar("T")
 Id = Annotated[str, Field(min_length=1, max_length=512, description="An id of the data, or a name")]

@@ -11,7 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from cerec.errors import CerecError, UnknownIdError
-from cerec.serve.limits import BusyError, TooSlowError
+from cerec.explain.explanation import FORMAT, Explanation
+from cerec.serve.gate import BusyError, TooSlowError
 
 MEDIA_TYPE = "application/problem+json"
 _TITLES = {
@@ -29,9 +30,20 @@ _TITLES = {
 }
 
 
+def _plain(value: Any) -> dict[str, Any]:
+    """The fields of a frozen value; an explanation without the seconds it took."""
+    found = {name: getattr(value, name) for name in value.__slots__ if name != "seconds"}
+    return {"format": FORMAT, **found} if isinstance(value, Explanation) else found
+
+
+_JSON = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False, default=_plain
+)
+
+
 def encode(value: Any) -> bytes:
     """JSON in UTF-8; a lone surrogate, which UTF-8 cannot carry, becomes `?`."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = _JSON.encode(value)
     return text.encode("utf-8", "replace")
 
 
@@ -80,8 +92,13 @@ async def _mistake(_request: Request, error: Exception) -> Response:
     return problem(422, str(error), errors=errors)
 
 
-async def _busy(_request: Request, _error: Exception) -> Response:
+def busy() -> Response:
+    """What to say when all places are taken."""
     return problem(429, "all places are taken; try again in a second", {"Retry-After": "1"})
+
+
+async def _busy(_request: Request, _error: Exception) -> Response:
+    return busy()
 
 
 async def _too_slow(_request: Request, _error: Exception) -> Response:

@@ -1,26 +1,25 @@
-"""Running the service: address, token, start and graceful stop."""
+"""Running the service: address, token, start and graceful stop of one process."""
 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
-import logging
+import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cerec.errors import ConfigError
-from cerec.serve.guard import Access, is_loopback
+from cerec.serve.guard import is_loopback
 from cerec.serve.limits import Limits
-from cerec.serve.service import Service
 
 if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp
 
-_STOP_SECONDS = 15
+STOP_SECONDS = 15
 _SWITCH_SECONDS = 5e-4  # how long a computing thread may keep the loop from answering others
 
 
@@ -70,47 +69,24 @@ def url_of(listener: socket.socket) -> str:
 
 
 def http_config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
-    """How uvicorn reads requests and answers them, heads bounded whichever parser is there."""
+    """How uvicorn reads requests and answers them, within `limits`."""
     import uvicorn
 
-    http: type[asyncio.Protocol] | str = "h11"
-    if importlib.util.find_spec("httptools") is not None:
-        from cerec.serve.protocol import bounded
+    from cerec.serve.protocol import bounded
 
-        http = bounded(limits)
     return uvicorn.Config(
         app,
-        http=http,
+        http=bounded(limits),
         ws="none",
         access_log=False,
         log_config=None,
         server_header=False,
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=_STOP_SECONDS,
-        limit_concurrency=None,
-        h11_max_incomplete_event_size=limits.head,
+        timeout_graceful_shutdown=STOP_SECONDS,
     )
 
 
-def serve(
-    service: Service,
-    listener: socket.socket,
-    address: Address,
-    *,
-    limits: Limits | None = None,
-    started: Callable[[str], None] = lambda _url: None,
-) -> None:
-    """Answer until SIGINT or SIGTERM, then finish what has begun (up to 15 seconds) and return."""
-    from cerec.serve.app import create_app
-
-    limits = limits or Limits()
-    who = Access(
-        token=address.token, loopback_only=is_loopback(address.host), origins=address.origins
-    )
-    logging.getLogger("cerec.access").setLevel(logging.INFO)
-    sys.setswitchinterval(_SWITCH_SECONDS)
-    app = create_app(service, limits=limits, access=who)
-    run_app(app, listener, limits, started=started)
+Beat = Callable[[], Awaitable[None]]
 
 
 def run_app(
@@ -119,12 +95,44 @@ def run_app(
     limits: Limits,
     *,
     started: Callable[[str], None] = lambda _url: None,
+    beside: Beat | None = None,
 ) -> None:
-    """Run an app on a bound socket until a signal stops it."""
+    """Run an app on a bound socket until SIGINT or SIGTERM, then finish what has begun.
+
+    `beside` runs on the same loop meanwhile.
+    """
     import uvicorn
 
+    sys.setswitchinterval(_SWITCH_SECONDS)
     config = http_config(app, limits)
     listener.listen(config.backlog)  # who comes between these lines waits and is not refused
     started(url_of(listener))
-    with listener:
-        uvicorn.Server(config).run(sockets=[listener])
+
+    class Server(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            """Stop on a signal; uvicorn raises it again afterwards, so that we would not exit 0."""
+            names = (signal.SIGINT, signal.SIGTERM)
+            before = {number: signal.signal(number, self.handle_exit) for number in names}
+            try:
+                yield
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+
+    async def work() -> None:
+        async with _beside(beside):
+            await Server(config).serve(sockets=[listener])
+
+    with listener, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(work())
+
+
+@asynccontextmanager
+async def _beside(work: Beat | None) -> AsyncIterator[None]:
+    task = None if work is None else asyncio.ensure_future(work())
+    try:
+        yield
+    finally:
+        if task is not None:
+            task.cancel()

@@ -32,6 +32,11 @@ Page = dict[str, Any]
 class Service:
     """One run, ready to be asked."""
 
+    @property
+    def now(self) -> Service:
+        """The service that answers: itself."""
+        return self
+
     def __init__(self, run: Run) -> None:
         self._run, self.version = run, run.version
         data, facts = run.data, run.facts
@@ -177,11 +182,15 @@ class Service:
         place = {int(v): n for n, v in enumerate(subject.vocabulary)}
         return [float(effect[place[v]]) if v in place else None for v in values.tolist()]
 
-    def explanation(self, user: str | None = None, **question: Any) -> tuple[Page, float]:
-        """`Run.explain` as a plain value, and the seconds it took beside it."""
+    def explanation(self, user: str | None = None, **question: Any) -> Explanation:
+        """`Run.explain`."""
         question["lock"] = tuple(question.get("lock", ()))
-        found = self._run.explain(user, **question)
-        return timeless(found), found.seconds
+        return self._run.explain(user, **question)
+
+    def explanations(self, pairs: list[tuple[str, str]], **question: Any) -> list[Explanation]:
+        """`Run.explain_many`."""
+        question["lock"] = tuple(question.get("lock", ()))
+        return list(self._run.explain_many(pairs, **question))
 
     def what_if(self, item: str, attributes: Iterable[tuple[str, str]], k: int, **who: Any) -> Page:
         """`Run.what_if` as a plain value, of a `user` or of a `history`."""

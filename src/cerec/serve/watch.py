@@ -34,6 +34,11 @@ class Watched:
         return getattr(now, name)
 
     @property
+    def now(self) -> Service:
+        """The service that answers at this moment."""
+        return self._now
+
+    @property
     def version(self) -> int:
         """Of the run that this thread asked last."""
         service: Service = getattr(self._asked, "service", self._now)

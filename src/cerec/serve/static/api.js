@@ -12,7 +12,7 @@ export class Asking extends Error {
 }
 
 const STORE = "cerec-token";
-let token = sessionStorage.getItem(STORE);
+export let token = sessionStorage.getItem(STORE);
 
 export function setToken(value) {
   token = value;
