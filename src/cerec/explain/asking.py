@@ -14,11 +14,11 @@ from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, QuestionError
 from cerec.explain import wording as w
 from cerec.explain.assemble import Assembler, kept_notes, named
-from cerec.explain.by_history import HistorySearch, by_history, carried, history_search
+from cerec.explain.by_history import by_history, carried, history_search
 from cerec.explain.columns.engine import Question, relations_of
 from cerec.explain.columns.trees import Values
 from cerec.explain.explanation import Explanation
-from cerec.explain.history import HistoryAnswer
+from cerec.explain.history import Histories, HistoryAnswer
 from cerec.explain.options import Options
 from cerec.explain.phrases import opening_text, phrases
 from cerec.explain.proposer import Proposer
@@ -45,7 +45,7 @@ class Asker:
         data: Dataset,
         subject: Subject,
         proposer: Proposer | None = None,
-        history: HistorySearch | None = None,
+        history: Histories | None = None,
     ) -> None:
         self.data, self.subject, self._proposer = data, subject, proposer
         self.solver = Solver(data, subject)
@@ -53,7 +53,7 @@ class Asker:
         self._history = history
 
     @cached_property
-    def history(self) -> HistorySearch | None:
+    def history(self) -> Histories | None:
         """Who answers by history; None where the model does not score histories."""
         return self._history or history_search(self.subject)
 

@@ -15,10 +15,10 @@ from cerec.errors import ConfigError
 from cerec.explain.asking import Asker, question_of
 from cerec.explain.assemble import Assembler, kept_notes
 from cerec.explain.blackbox_search import Found, Search
-from cerec.explain.by_history import HistorySearch
 from cerec.explain.columns.engine import Answers
 from cerec.explain.columns.trees import Values
 from cerec.explain.explanation import Certificate, Explanation
+from cerec.explain.history import Histories
 from cerec.explain.lookup import Pair, pair_of
 from cerec.explain.options import Options
 from cerec.explain.wording import LATE, OUTCOME
@@ -57,7 +57,7 @@ class BlackBox(Asker):
         data: Dataset,
         subject: Subject,
         rescore: Rescore,
-        history: HistorySearch | None = None,
+        history: Histories | None = None,
         order: Order | None = None,
     ) -> None:
         facts = subject.facts

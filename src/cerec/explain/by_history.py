@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
 from cerec.explain import wording as w
@@ -16,21 +14,7 @@ from cerec.explain.history import Histories, HistoryAnswer
 from cerec.recommend.subject import Subject
 
 
-class HistorySearch(Protocol):
-    """Finds smallest sets of a user's items, in row numbers."""
-
-    def why_many(
-        self, users: NDArray[np.integer], items: NDArray[np.integer], k: int = 20
-    ) -> list[HistoryAnswer | None]:
-        """Without which items each would not be listed; None where it is not listed."""
-        ...
-
-    def why_not(self, user: int, item: int, k: int = 20) -> HistoryAnswer | None:
-        """What to take up for it to be listed; None where it is, or may not be."""
-        ...
-
-
-def history_search(subject: Subject) -> HistorySearch | None:
+def history_search(subject: Subject) -> Histories | None:
     """The search for a model that scores histories; None for others."""
     if not hasattr(subject.model, "scores_from"):
         return None

@@ -18,8 +18,8 @@ from cerec.explain import wording as w
 from cerec.explain.asking import Asker
 from cerec.explain.assemble import named
 from cerec.explain.blackbox import BlackBox, Rescore
-from cerec.explain.by_history import HistorySearch
 from cerec.explain.explanation import Comparison, Explanation, Ranked, WhatIf
+from cerec.explain.history import Histories
 from cerec.explain.lookup import Pair, pair_of, row_of, value_rows
 from cerec.explain.options import Options, Wishes
 from cerec.explain.proposer import Proposer
@@ -46,7 +46,7 @@ class Explainer:
         proposer: Proposer | None = None,
         *,
         rescore: Rescore | None = None,
-        history: HistorySearch | None = None,
+        history: Histories | None = None,
     ) -> None:
         """`subject`: the recommender, in the order of `data`. `proposer`: a trained agent.
 

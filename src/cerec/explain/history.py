@@ -5,37 +5,61 @@
     ask.why_not(user, item, k=10)           the fewest items to take up that bring it in
 
 Items taken away still count as seen: they are never listed. Every answer is verified by scoring the
-changed history anew and ranking everything.
+changed history and ranking everything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations, islice
+from math import comb
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.ragged import Ragged
-from cerec.explain.history_asked import (
-    AskedPeople,
-    Asker,
-    Judge,
-    People,
-    Verdict,
-    ask_many,
-    reduced,
-    verdict_of,
-)
-from cerec.explain.history_lanes import Lanes, place
-from cerec.explain.history_linear import Budget, Person, Positions, Proposal, Proposer
+from cerec.explain.history_parts import Asked, History, Own, Person, Rows
+from cerec.explain.history_search import (
+    MAYBES,
+    NONE,
+    PROVEN,
+    SIZE,
+    TIGHT,
+    WIDE,
+    Parts,
+    narrowed,
+    smallest,
+)  # fmt: skip
 from cerec.recommend.linear.model import Linear
+from cerec.recommend.rank import first, place
 from cerec.threads import in_chunks
 
 Certificate = Literal["minimum", "irreducible", "none", "open"]
 """Nothing smaller does it; no item can be left out; no set does it; the budget ran out: what was
 found, if anything, may be larger than need be."""
+Positions = NDArray[np.int64]
+_USERS = 32  # whose questions are answered together
+_MAYBES = 16  # sets on the brink that are left to the model to judge
+_SHORT = 48  # items to take up that are combined with each other
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much work an answer may cost."""
+
+    most: int = 64
+    """Items of a set that is searched for; longer ones are only found by asking."""
+    work: int = 1_000_000
+    """Comparisons of the exact search for one answer, some milliseconds."""
+    rounds: tuple[tuple[int, int], ...] = ((160, 6), (640, 16), (4000, 32))
+    """Rivals looked at one by one, and sizes of sets bounded; the next round is for answers that
+    the one before does not prove."""
+    entries: int = 6_000_000
+    """History items times rivals at the most."""
+    asked: int = 4000
+    """Histories that the recommender is asked to score for one answer, where asking is the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +81,82 @@ class HistoryAnswer:
     verified: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where the target stands with some history."""
+
+    rank: int
+    score: float
+    cutoff: float
+    """The score of the last listed other item, or nan."""
+    top: NDArray[np.int32]
+    """The best k + 1 items, -1 where there are fewer."""
+
+
+@dataclass(slots=True, eq=False)
+class Question:
+    """One item of one user; `rows` may be taken up, where they are given, else items go."""
+
+    person: Person
+    item: int
+    k: int
+    now: Standing
+    rows: Rows | None = None
+    sets: Sequence[Positions] = ()
+    """To be tried in this order, smallest first: places in the history, or in `rows`."""
+    proven: int = 1
+    """No set of this size or a smaller one does it, but for those in `sets`."""
+    none: bool = False
+    """No set at all does it, but for those in `sets`."""
+    tight: bool = False
+    """Nothing can be left out of the one set."""
+    order: Positions | None = None
+    """What to try, by what it does alone."""
+
+    @property
+    def n_choices(self) -> int:
+        """How many items there are to take away, or up."""
+        return len(self.person.history if self.rows is None else self.rows)
+
+    def changed(self, chosen: Positions) -> History:
+        """The history without these items, or with them."""
+        p = self.person
+        if self.rows is None:
+            return np.delete(p.history, chosen), np.delete(p.weight, chosen)
+        items = np.concatenate([p.history, self.rows[chosen]])
+        weight = np.concatenate([p.weight, np.ones(len(chosen))])
+        return items, weight
+
+    def standing(self, scores: NDArray[np.float64], chosen: Positions) -> Standing:
+        """With the scores of that history."""
+        seen = self.person.seen
+        if self.rows is not None:
+            seen = seen.copy()
+            seen[self.rows[chosen]] = True
+        return standing(scores, seen, self.item, self.k)
+
+    def does(self, found: Standing) -> bool:
+        """Whether the target is out of the list; or, where items are taken up, in it."""
+        out = found.rank > self.k or np.isnan(found.score)
+        return bool(out) if self.rows is None else not out
+
+    def drive(self, found: Standing) -> float:
+        """How far it went in the wanted direction."""
+        lead = found.cutoff - found.score
+        if np.isnan(lead):
+            return np.inf if self.does(found) else -np.inf
+        return lead if self.rows is None else -lead
+
+
+def standing(scores: NDArray[np.float64], seen: NDArray[np.bool_], item: int, k: int) -> Standing:
+    """Where an item stands among all that may be listed."""
+    row, top = np.where(seen, np.nan, scores), np.full(k + 1, -1, np.int32)
+    first(row, top)
+    last = int(top[top != item][k - 1])
+    cutoff = float(scores[last]) if last >= 0 else np.nan
+    return Standing(int(place(row, item, row[item])), float(scores[item]), cutoff, top)
+
+
 class Histories:
     """Asks one recommender, whose rows are those of the data, about changed histories."""
 
@@ -73,189 +173,251 @@ class Histories:
         """
         self.budget = Budget() if budget is None else budget
         self._known = known
-        self._proposer: Proposer | None = None
-        self._people: People
-        if isinstance(model, Linear):
-            self._people = Lanes(model)
-            self._proposer = Proposer(model, self.budget)
-            return
         histories = known if histories is None else histories
-        if histories is None:
+        if isinstance(model, Linear):
+            self._people: Own | Asked = Own(model)
+        elif histories is None:
             raise ValueError("a brought recommender needs the histories of its users")
-        self._people = AskedPeople(model, histories)
+        else:
+            self._people = Asked(model, histories)
 
     def why(self, user: int, item: int, k: int = 20) -> HistoryAnswer | None:
         """Without which items it would not be listed; None where it is not."""
-        return self._of_user(user, np.array([item]), k)[0]
+        return self.why_many(np.array([user]), np.array([item]), k)[0]
 
     def why_many(
         self, users: NDArray[np.integer], items: NDArray[np.integer], k: int = 20
     ) -> list[HistoryAnswer | None]:
         """`why` for pairs of a user and an item; those of one user are cheaper together."""
         out: list[HistoryAnswer | None] = [None] * len(users)
-        order = np.argsort(users, kind="stable")
-        _, starts = np.unique(users[order], return_index=True)
-        groups = np.split(order, starts[1:])
-
-        def work(first: int, last: int) -> None:
-            for group in groups[first:last]:
-                found = self._of_user(int(users[group[0]]), items[group], k)
-                for n, answer in zip(group.tolist(), found, strict=True):
-                    out[n] = answer
-
-        if len(users):
-            in_chunks(len(groups), work, chunk=0 if self._proposer else len(groups))
+        some, at = np.unique(users, return_inverse=True)
+        for start in range(0, len(some), _USERS):
+            people = self._persons(some[start : start + _USERS])
+            asked: list[list[Question]] = [[] for _ in people]
+            place_of: dict[int, int] = {}
+            for n in np.flatnonzero((at >= start) & (at < start + _USERS)).tolist():
+                person, item = people[at[n] - start], int(items[n])
+                now = standing(person.scores, person.seen, item, k)
+                if now.rank <= k and not person.seen[item] and not np.isnan(now.score):
+                    question = Question(person, item, k, now)
+                    asked[at[n] - start].append(question)
+                    place_of[id(question)] = n
+            self._propose(asked)
+            questions = [q for some in asked for q in some]
+            for q, hit in zip(questions, self._tried(questions), strict=True):
+                out[place_of[id(q)]] = self._concluded(q, hit)
         return out
 
     def why_not(self, user: int, item: int, k: int = 20) -> HistoryAnswer | None:
         """What to take up for it to be listed; None where it is, or may not be."""
-        person = self._person(user)
-        if person.seen[item] or np.isnan(person.scores[item]):
+        person = self._persons(np.array([user]))[0]
+        now = standing(person.scores, person.seen, item, k)
+        if person.seen[item] or np.isnan(now.score) or now.rank <= k:
             return None
-        rank, top = _standing(person, item, k)
-        if rank <= k:
-            return None
-        rows = np.flatnonzero(~person.seen & ~np.isnan(person.scores))
-        judge = Judge(self._people, person, item, k, rows[rows != item])
-        if judge.rows is None or len(judge.rows) == 0:
-            return _nothing(judge, rank, "none")
-        if self._proposer is None:
-            return self._asked(judge, rank, top)
-        proposal = self._proposer.up(person, item, k, judge.rows)
-        for chosen, verdict in zip(proposal.sets, judge.ask(proposal.sets), strict=True):
-            if judge.does(verdict):
-                proven = len(chosen) == 1 or (len(chosen) == 2 and proposal.proven)
-                return self._settled(judge, chosen, proven, rank, top)
-        return self._asked(judge, rank, top)
+        rows = person.listable()
+        rows = rows[rows != item]
+        q = Question(person, item, k, now, rows, proven=0)
+        if not isinstance(self._people, Own) or q.n_choices == 0:
+            return self._concluded(q, None)
+        columns = person.best(max(self.budget.rounds[0][0], 4 * k))
+        columns = np.append(columns[columns != item], item)
+        lead = person.scores[columns] + self._people.taken_up(person, rows, columns)
+        lead[columns[None, :] == rows[:, None]] = -np.inf  # listed no more
+        rivals = np.sort(lead[:, :-1], axis=1)[:, ::-1]
+        drive = lead[:, -1] - (rivals[:, k - 1] if rivals.shape[1] >= k else 0.0)
+        order = np.argsort(-drive, kind="stable")
+        passing = int((drive >= -1e-9 * np.abs(person.scores[columns]).max()).sum())
+        q.sets = [order[n : n + 1] for n in range(min(passing, _MAYBES))]
+        q.proven, q.order = int(passing <= _MAYBES), order[:_SHORT]
+        return self._concluded(q, self._tried([q])[0])
 
-    def _person(self, user: int) -> Person:
-        history, weight = self._people.history(user)
-        scores = self._people.now(user)
-        seen = np.zeros(len(scores), bool)
-        seen[history] = True
-        if self._known is not None:
-            seen[self._known.row(user)] = True
-        return Person(history, weight, scores, seen)
-
-    def _of_user(self, user: int, items: NDArray[np.integer], k: int) -> list[HistoryAnswer | None]:
-        person = self._person(user)
-        out: list[HistoryAnswer | None] = [None] * len(items)
-        standing = [_standing(person, item, k) for item in items.tolist()]
-        may = ~person.seen[items] & ~np.isnan(person.scores[items])
-        listed = np.array([n for n, (rank, _) in enumerate(standing) if rank <= k and may[n]], int)
-        if len(listed) == 0:
-            return out
-        judges = [Judge(self._people, person, item, k) for item in items[listed].tolist()]
-        if self._proposer is None or len(person.history) == 0:
-            for n, judge in zip(listed.tolist(), judges, strict=True):
-                out[n] = self._asked(judge, *standing[n])
-            return out
-        proposals = self._proposer.away(person, items[listed], k)
-        for n, judge, proposal, hit in zip(
-            listed.tolist(), judges, proposals, _tried(judges, proposals), strict=True
-        ):
-            out[n] = self._concluded(judge, proposal, hit, *standing[n])
+    def _persons(self, users: NDArray[np.integer]) -> list[Person]:
+        histories, out = self._people.histories(users), []
+        scores = self._people.scores(histories)
+        for user, (history, weight), row in zip(users.tolist(), histories, scores, strict=True):
+            seen = np.zeros(len(row), bool)
+            seen[history] = True
+            if self._known is not None:
+                seen[self._known.row(user)] = True
+            out.append(Person(history, weight, row, seen))
         return out
 
-    def _concluded(
-        self,
-        judge: Judge,
-        proposal: Proposal,
-        hit: tuple[Positions, Verdict] | None,
-        rank: int,
-        top: Positions,
-    ) -> HistoryAnswer:
-        if hit is not None:
-            proven = proposal.proven or len(hit[0]) == 1
-            return self._settled(judge, hit[0], proven, rank, top, hit[1])
-        if proposal.none:
-            return _nothing(judge, rank, "none")
-        return self._asked(judge, rank, top)
+    def _propose(self, asked: list[list[Question]]) -> None:
+        """Search, for the questions of each user."""
 
-    def _asked(self, judge: Judge, rank: int, top: Positions) -> HistoryAnswer:
-        """By asking alone."""
-        if judge.n_choices == 0:
-            return _nothing(judge, rank, "none")
-        asker = Asker(judge, self.budget.asked)
-        if self._proposer is None or judge.rows is not None:
-            proposal = asker.find()
-        else:
-            proposal = asker.along(self._proposer.order(judge.person, judge.item, judge.k))
-        if not proposal.sets:
-            return _nothing(judge, rank, "none" if proposal.none else "open")
-        return self._settled(judge, proposal.sets[0], proposal.proven, rank, top)
+        def work(first: int, last: int) -> None:
+            for questions in asked[first:last]:
+                if questions and len(questions[0].person.history):
+                    self._search(questions)
 
-    def _settled(
-        self,
-        judge: Judge,
-        chosen: Positions,
-        proven: bool,
-        rank: int,
-        top: Positions,
-        verdict: Verdict | None = None,
-    ) -> HistoryAnswer:
+        own = isinstance(self._people, Own)  # which lets go of the interpreter
+        in_chunks(len(asked), work, chunk=1 if own else len(asked))
+
+    def _search(self, questions: list[Question]) -> None:
+        b, person, k = self.budget, questions[0].person, questions[0].k
+        n_history = len(person.history)
+        if n_history * n_history > 4 * b.entries:
+            return
+        whole = self._people.parts(person, person.best(max(2 * k, b.entries // n_history)))
+        order = whole.alone[:, min(k, len(whole.score) - 1)]
+        for q in questions:
+            gain = whole.alone[:, q.now.rank - 1] - order
+            q.order = np.argsort(gain, kind="stable")
+            q.proven = int(whole.far[1] == -np.inf)
+        for width, sizes in b.rounds:
+            bounded = self._people.bounds(whole, sizes)
+            some = narrowed(bounded, k, max(width, 4 * k))
+            told = self._round(questions, bounded if some is None else some)
+            last = some is None and len(bounded.far) > n_history
+            questions = [q for q, wide in zip(questions, told, strict=True) if wide and not last]
+            if not questions:
+                return
+
+    def _round(self, questions: list[Question], parts: Parts) -> list[bool]:
+        """Search for all; whether more rivals, or bounds of larger sets, could prove more."""
+        b, n, n_history = self.budget, len(questions), len(parts.alone)
+        longest = max(1, min(b.most, n_history))
+        chosen, tell = np.zeros((n, longest), np.int64), np.zeros((n, 6), np.int64)
+        maybe = np.zeros((n, _MAYBES, 1 + n_history), np.int64)
+        targets = np.array([q.now.rank - 1 for q in questions])  # columns are in order of scores
+        smallest(parts, targets, questions[0].k, longest, b.work, chosen, maybe, tell)
+        for q, row, open_, told in zip(questions, chosen, maybe, tell, strict=True):
+            sure = (row[: told[SIZE]],) if told[SIZE] else ()
+            some = [x[1 : 1 + x[0]] for x in open_[: told[MAYBES]]]
+            q.sets = sorted((*sure, *some), key=len)
+            q.proven = n_history if told[PROVEN] else q.proven
+            q.none, q.tight = bool(told[NONE]), bool(told[TIGHT]) and len(q.sets) == 1
+        return [bool(told[WIDE]) for told in tell]
+
+    def _ask(self, asked: Sequence[tuple[Question, Positions]]) -> list[Standing]:
+        """Where the targets stand, each changed history scored once."""
+        keys = [(id(q.person), q.rows is None, q.person.history[s].tobytes()
+                 if q.rows is None else q.rows[s].tobytes()) for q, s in asked]  # fmt: skip
+        at = {key: n for n, key in reversed(list(enumerate(keys)))}
+        some = sorted(at.values())
+        row_of = {keys[n]: row for row, n in enumerate(some)}
+        if not some:
+            return []
+        scores = self._people.scores([asked[n][0].changed(asked[n][1]) for n in some])
+        return [q.standing(scores[row_of[key]], s) for (q, s), key in zip(asked, keys, strict=True)]
+
+    def _tried(self, questions: Sequence[Question]) -> list[tuple[Positions, Standing] | None]:
+        """The first set of each question that does it."""
+        out: list[tuple[Positions, Standing] | None] = [None] * len(questions)
+        left, turn = [n for n, q in enumerate(questions) if q.sets], 0
+        while left:
+            asked = [(questions[n], questions[n].sets[turn]) for n in left]
+            for n, (q, chosen), found in zip(left, asked, self._ask(asked), strict=True):
+                if q.does(found):
+                    out[n] = chosen, found
+            turn += 1
+            left = [n for n in left if out[n] is None and len(questions[n].sets) > turn]
+        return out
+
+    def _concluded(self, q: Question, hit: tuple[Positions, Standing] | None) -> HistoryAnswer:
+        if hit is None and (q.none or q.n_choices == 0):
+            return _nothing(q, "none")
+        own = isinstance(self._people, Own)  # slow to ask, and searched already
+        ended, left = True, self.budget.asked // (10 if own else 1)
+        if hit is None or (not own and len(hit[0]) > q.proven + 1):
+            hit = _Asking(self._ask, q, left).find(hit)
+        if hit is None:
+            return _nothing(q, "none" if q.proven >= q.n_choices else "open")
+        if len(hit[0]) > q.proven + 1 and not q.tight:
+            hit, ended = _Asking(self._ask, q, self.budget.asked).reduced(*hit)
         certificate: Certificate = "minimum"
-        if not proven:
-            before = len(chosen)
-            chosen, ended = reduced(judge, chosen, self.budget.asked)
-            verdict = verdict if before == len(chosen) else None
-            if len(chosen) > 1:
-                certificate = "irreducible" if ended else "open"
-        verdict = judge.ask([chosen])[0] if verdict is None else verdict
-        return _answer(judge, chosen, certificate, rank, top, verdict)
+        if len(hit[0]) > max(q.proven + 1, 1):
+            certificate = "irreducible" if ended else "open"
+        return _answer(q, *hit, certificate)
 
 
-def _standing(person: Person, item: int, k: int) -> tuple[int, Positions]:
-    top = np.empty(k, np.int64)
-    return int(place(person.scores, person.seen, item, top)), top
+class _Asking:
+    """Finds sets by asking, within a budget of histories."""
+
+    def __init__(self, ask: Any, question: Question, left: int) -> None:
+        self._ask_model, self.q, self.left = ask, question, left
+
+    def find(self, hit: tuple[Positions, Standing] | None) -> tuple[Positions, Standing] | None:
+        """A smaller set than this one; all sets of a size where that is affordable."""
+        q = self.q
+        order = np.arange(q.n_choices) if q.order is None else q.order
+        for n in range(q.proven + 1, len(hit[0]) if hit else q.n_choices + 1):
+            afford = self.left if n == 1 else self.left // 2
+            sets = list(islice(_by_last(order, n), min(comb(len(order), n), afford)))
+            found = self._ask(sets)
+            best = self._best(sets, found)
+            if best is not None:
+                return best
+            if n == 1:
+                order = order[np.argsort([-q.drive(x) for x in found], kind="stable")]
+            if len(sets) < comb(q.n_choices, n):
+                break
+            q.proven = n
+        if hit is not None or q.proven >= q.n_choices:
+            return hit
+        return self._grown(order)
+
+    def reduced(
+        self, chosen: Positions, found: Standing
+    ) -> tuple[tuple[Positions, Standing], bool]:
+        """The set without what can be left out, one after the other; whether nothing can."""
+        while 1 < len(chosen) <= self.left:
+            sets = [np.delete(chosen, n) for n in range(len(chosen))]
+            best = self._best(sets, self._ask(sets))
+            if best is None:
+                return (chosen, found), True
+            chosen, found = best
+        return (chosen, found), len(chosen) == 1
+
+    def _grown(self, order: Positions) -> tuple[Positions, Standing] | None:
+        """One more item at a time; the best next one is measured while the budget lasts."""
+        gone = order[:1]
+        while 0 < len(gone) < len(order) and self.left > 0:
+            rest = order[~np.isin(order, gone)]
+            sets = [np.append(gone, h) for h in rest[: max(1, self.left // 8)]]
+            found = self._ask(sets)
+            at = int(np.argmax([self.q.drive(x) for x in found]))
+            gone = sets[at]
+            if self.q.does(found[at]):
+                return gone, found[at]
+        return None
+
+    def _ask(self, sets: Sequence[Positions]) -> list[Standing]:
+        sets = sets[: max(self.left, 0)]
+        self.left -= len(sets)
+        return list(self._ask_model([(self.q, s) for s in sets]))
+
+    def _best(
+        self, sets: Sequence[Positions], found: Sequence[Standing]
+    ) -> tuple[Positions, Standing] | None:
+        """Of the sets that do it the most decisive."""
+        does = [(s, x) for s, x in zip(sets, found, strict=False) if self.q.does(x)]
+        return max(does, key=lambda pair: self.q.drive(pair[1]), default=None)
 
 
-def _tried(
-    judges: Sequence[Judge], proposals: Sequence[Proposal]
-) -> list[tuple[Positions, Verdict] | None]:
-    """The first set of each proposal that does it, all of one user scored together."""
-    out: list[tuple[Positions, Verdict] | None] = [None] * len(judges)
-    left, turn = [n for n, p in enumerate(proposals) if p.sets], 0
-    while left:
-        lanes = judges[0].people.n_lanes
-        for start in range(0, len(left), lanes):
-            part = left[start : start + lanes]
-            asked = [(judges[n], proposals[n].sets[turn]) for n in part]
-            for n, verdict in zip(part, ask_many(asked), strict=True):
-                if judges[n].does(verdict):
-                    out[n] = proposals[n].sets[turn], verdict
-        turn += 1
-        left = [n for n in left if out[n] is None and len(proposals[n].sets) > turn]
-    return out
+def _by_last(order: Positions, n: int) -> Iterator[Positions]:
+    """Sets of n, those whose last item comes first in the order first."""
+    for last in range(n - 1, len(order)):
+        for rest in combinations(order[:last].tolist(), n - 1):
+            yield np.array([*rest, order[last]])
 
 
-def _nothing(judge: Judge, rank: int, why: Certificate) -> HistoryAnswer:
-    now = verdict_of(judge.person.scores, judge.person.seen, judge.item, judge.k)
-    return HistoryAnswer((), rank, rank, now.score, now.cutoff, -1, why, False)
+def _nothing(q: Question, why: Certificate) -> HistoryAnswer:
+    now = q.now
+    return HistoryAnswer((), now.rank, now.rank, now.score, now.cutoff, -1, why, False)
 
 
 def _answer(
-    judge: Judge,
-    chosen: Positions,
-    certificate: Certificate,
-    rank: int,
-    top: Positions,
-    verdict: Verdict,
+    q: Question, chosen: Positions, found: Standing, certificate: Certificate
 ) -> HistoryAnswer:
-    now, before = verdict.top[: judge.k].tolist(), top.tolist()
-    if judge.rows is None:
-        items = judge.person.history[chosen].tolist()
+    now, before = found.top[: q.k].tolist(), q.now.top[: q.k].tolist()
+    items = (q.person.history if q.rows is None else q.rows)[chosen].tolist()
+    if q.rows is None:
         changed = [i for i in now if i >= 0 and i not in before]
     else:
-        items = judge.rows[chosen].tolist()
         changed = [i for i in before[::-1] if i >= 0 and i not in now and i not in items]
+    replacement = changed[0] if changed else -1
     return HistoryAnswer(
-        tuple(sorted(items)),
-        rank,
-        verdict.rank,
-        verdict.score,
-        verdict.cutoff,
-        changed[0] if changed else -1,
-        certificate,
-        True,
-    )
+        tuple(sorted(items)), q.now.rank, found.rank, found.score, found.cutoff, replacement,
+        certificate, True,
+    )  # fmt: skip

@@ -131,12 +131,19 @@ class Linear:
         """(n, I) scores of people known by these items alone, each of weight one."""
         return self.both_from(histories)[0]
 
-    def both_from(self, histories: Sequence[NDArray[np.integer]]) -> tuple[Doubles, Doubles]:
-        """Scores and effects of people known by these items alone."""
-        rows = [np.unique(np.asarray(history, np.int32)) for history in histories]
-        indptr = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-        people = Ragged(indptr, np.concatenate([np.zeros(0, np.int32), *rows]))
-        return self._answer(people, np.ones(people.size))
+    def both_from(
+        self,
+        histories: Sequence[NDArray[np.integer]],
+        weights: Sequence[Doubles] | None = None,
+    ) -> tuple[Doubles, Doubles]:
+        """Scores and effects of people known by these items alone, of weight one by default."""
+        rows = [np.unique(np.asarray(h, np.int32), return_index=True) for h in histories]
+        indptr = np.cumsum([0, *(len(items) for items, _ in rows)], dtype=np.int64)
+        people = Ragged(indptr, np.concatenate([np.zeros(0, np.int32), *(x for x, _ in rows)]))
+        weight = np.ones(people.size)
+        if weights is not None and weights:
+            weight = np.concatenate([w[at] for (_, at), w in zip(rows, weights, strict=True)])
+        return self._answer(people, weight)
 
     def of_history(self, rows: NDArray[np.int32]) -> Linear:
         """The model for one person, who has these items (rising), each of weight one."""
