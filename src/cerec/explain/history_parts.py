@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.ragged import Ragged
-from cerec.explain.history_search import Doubles, Parts
+from cerec.explain.history_kernels import Doubles, Parts
 from cerec.recommend.linear.model import Linear
 
 Rows = NDArray[np.integer[Any]]
