@@ -28,10 +28,10 @@ import polars as pl
 import pytest
 
 import cerec
+from cerec.checkpoint import read_history
 from cerec.explain.batch import explain_all
 from cerec.explain.options import Options
 from cerec.files import read_arrays
-from cerec.history import read_history
 from cerec.settings.run import RunConfig
 
 GOLDEN = Path(__file__).parent / "golden"

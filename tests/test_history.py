@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cerec.history import read_history, write_history
+from cerec.checkpoint import read_history, write_history
 
 
 def test_what_is_no_number_is_left_empty(tmp_path: Path) -> None:

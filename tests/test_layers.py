@@ -11,8 +11,8 @@ import cerec
 
 SOURCE = Path(cerec.__file__).parents[1]
 ROOMS = [
-    *("exports", "errors", "asides", "files", "manifest", "rng", "threads", "interrupts"),
-    *("history", "checkpoint"),
+    *("lazy", "errors", "asides", "files", "manifest", "rng", "threads", "shutdown"),
+    "checkpoint",
     *("settings", "data", "metrics", "recommend", "walk", "agent", "explain", "audit", "runs"),
     *("serve", "cli"),
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cerec.exports import exports
+from cerec.lazy import exports
 
 __version__ = "0.1.0"
 

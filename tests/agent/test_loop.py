@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from cerec.agent.loop import Trainer
+from cerec.checkpoint import read_history
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
-from cerec.history import read_history
-from cerec.interrupts import stoppable
 from cerec.recommend.negatives import Uniform
 from cerec.recommend.scorer import Scorer
 from cerec.settings.train import SignalConfig, TrainConfig
+from cerec.shutdown import stoppable
 
 TRAIN = Ragged(np.array([0, 2, 3]), np.array([0, 1, 2], np.int32))
 

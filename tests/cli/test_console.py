@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from io import StringIO
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
 from cerec.cli import console
 from cerec.cli.train import figures
-from cerec.explain.columns import block
-from cerec.recommend import kernels
+
+COMPILING = """
+import sys
+import numba
+from cerec.cli.console import tell_compiling
+
+def kernel(x):
+    return x + 1
+
+kernel.__module__ = sys.argv[1]
+tell_compiling()
+for _ in range(2):
+    numba.njit(kernel)(1)
+"""
 
 
-def test_the_first_use_says_that_kernels_are_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for module, name in ((kernels, "pair_gradients"), (block, "answer_block")):
-        stats = SimpleNamespace(cache_path=str(tmp_path))
-        kept = SimpleNamespace(stats=stats, __module__=module.__name__, __name__=name)
-        monkeypatch.setattr(module, name, kept)
-    trained = tmp_path / "kernels.pair_gradients-28.py311.nbi"
-    trained.touch()
-
-    def told(*, explaining: bool) -> bool:
-        console.say_compiling.cache_clear()
-        for _ in range(2):
-            with console.progress(explaining=explaining):
-                pass
-        lines = capsys.readouterr().err.splitlines()
-        assert len(lines) <= 1  # not twice in a process
-        return bool(lines) and "compiling the kernels" in lines[0]
-
-    assert not told(explaining=False)
-    assert told(explaining=True)  # training has not compiled what explains
-    trained.rename(tmp_path / "block.answer_block-3.nbi")
-    assert not told(explaining=True)
-    assert told(explaining=False)
+@pytest.mark.parametrize(("module", "lines"), [("cerec.some", 1), ("other", 0)])
+def test_compiling_is_told_once_and_only_of_our_kernels(module: str, lines: int) -> None:
+    command = [sys.executable, "-c", COMPILING, module]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stderr.count("compiling the kernels") == done.stderr.count("\n") == lines
 
 
 def test_the_progress_line_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:

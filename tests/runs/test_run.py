@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import cerec
+from cerec.asides import held
 from cerec.checkpoint import Checkpoint, write_checkpoint
 from cerec.data.dataset import Triples
 from cerec.data.facts import Facts
@@ -26,7 +27,6 @@ from cerec.recommend.asking import list_length
 from cerec.recommend.negatives import DNS, Uniform, Walk
 from cerec.runs.evaluate import evaluate_run
 from cerec.runs.folder import FILES
-from cerec.runs.lock import held
 from cerec.runs.unused import unused
 from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.settings.base import parse

@@ -13,17 +13,16 @@ import numpy as np
 
 from cerec.agent.signals import Policy, plain, signals
 from cerec.agent.stopping import Stopper
-from cerec.checkpoint import Arrays, Checkpoint, damaged, read_checkpoint, write_checkpoint
+from cerec.checkpoint import Arrays, Checkpoint, Row, damaged, read_checkpoint, write_checkpoint
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import RunError
-from cerec.history import Row
-from cerec.interrupts import Stop, stoppable
 from cerec.recommend.base import NegativeSampler, Recommender
 from cerec.recommend.context import context_of
 from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
 from cerec.settings.train import SignalConfig, TrainConfig
+from cerec.shutdown import Stop, stoppable
 from cerec.threads import give_back
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 
-from cerec.history import Row
+from cerec.checkpoint import Row
 from cerec.settings.recommender import RecommenderConfig
 
 log = logging.getLogger("cerec")

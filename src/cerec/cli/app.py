@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -13,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from cerec import __version__
 from cerec.cli.console import err
 from cerec.errors import CerecError, ConfigError
-from cerec.interrupts import leaving_at_once, of_interrupt
+from cerec.shutdown import leaving_at_once, of_interrupt
 from cerec.threads import set_threads
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer may carry its own click
@@ -123,7 +124,10 @@ class Commands(TyperGroup):
 
 def _own(home: str) -> Any:
     module, _, name = home.partition(":")
-    return getattr(import_module(module), name)
+    found = getattr(import_module(module), name)
+    gc.freeze()
+    gc.enable()
+    return found
 
 
 def _of_package(name: str) -> Any:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -50,25 +49,28 @@ def remark(text: str) -> None:
     err.print(text, soft_wrap=True)
 
 
-def tell_first_use(*, explaining: bool = False) -> None:
-    """Say so where kernels will be compiled and kept first, as on a machine's first long work."""
-    if explaining:
-        from cerec.explain.columns.block import answer_block as kernel
-    else:
-        from cerec.recommend.kernels import pair_gradients as kernel
-    kept = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}-*.nbi"
-    if not any(Path(kernel.stats.cache_path).glob(kept)):
-        say_compiling()
+@cache  # once in a process
+def tell_compiling() -> None:
+    """Say so when a kernel is compiled and kept, as at the first use on a machine."""
+    from numba.core import event
 
+    class Telling(event.Listener):  # type: ignore[misc]
+        told = False
 
-@cache
-def say_compiling() -> None:
-    """The remark, once in a process."""
-    remark("first use: compiling the kernels, up to a minute; they are kept for the next time")
+        def on_start(self, what: Any) -> None:
+            kernel = what.data["dispatcher"].py_func
+            if not self.told and kernel.__module__.startswith("cerec"):
+                Telling.told = True
+                remark("first use: compiling the kernels, up to a minute; later runs reuse them")
+
+        def on_end(self, what: Any) -> None:
+            del what
+
+    event.register("numba:compile", Telling())
 
 
 @contextmanager
-def progress(*, explaining: bool = False) -> Iterator[Progress]:
+def progress() -> Iterator[Progress]:
     """A progress display on a terminal, nothing in a pipe."""
     from rich.progress import (
         BarColumn,
@@ -80,7 +82,7 @@ def progress(*, explaining: bool = False) -> Iterator[Progress]:
     )
     from rich.table import Column
 
-    tell_first_use(explaining=explaining)
+    tell_compiling()
     left_over = Column(ratio=1, no_wrap=True, overflow="ellipsis")  # the rest is never cut
     columns = (
         TextColumn("{task.description}", markup=False),

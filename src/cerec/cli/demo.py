@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cerec.cli.arguments import named
-from cerec.cli.console import out, progress, tell_first_use
+from cerec.cli.console import out, progress, tell_compiling
 from cerec.cli.train import figures
 from cerec.errors import RunError
 from cerec.explain.explanation import Explanation
@@ -65,7 +65,7 @@ def demo(
     if not run.meta["finished"]:
         raise KeyboardInterrupt  # training keeps its best state; the story would not be worth it
     _show_training(run, popularity(run.split.train, len(data.items)))
-    tell_first_use(explaining=True)
+    tell_compiling()
     user = _interesting_user(run)
     _show_user(run, user)
     explained = _show_explanations(run, user)

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from cerec.cli.arguments import History, Json, RunFolder, history_of, named, pair_given
-from cerec.cli.console import out, print_json, progress, remark, tell_first_use
+from cerec.cli.console import out, print_json, progress, remark, tell_compiling
 from cerec.cli.tables import refuse_other_tables
 from cerec.errors import ConfigError
 from cerec.explain.explanation import WhatIf
@@ -126,7 +126,7 @@ def explain(
     if not (user or history) or (item is None and why_not is None):
         raise ConfigError("give --user with --item or --why-not, or --all with --out FILE.parquet")
     run = open_run(run_folder)
-    tell_first_use(explaining=True)
+    tell_compiling()
     options: dict[str, Any] = {name: getattr(asked, name) for name in Options.__slots__}
     known = history_of(run, history) if history else None
     answer = run.explain(user, item, history=known, why_not=why_not, **options)
@@ -142,11 +142,11 @@ def _explain_all(folder: Path, path: Path, asked: Options, *, resume: bool, json
     from cerec.explain.batch import explain_all
 
     run = open_run(folder)
-    tell_first_use(explaining=True)
+    tell_compiling()
     start = time.perf_counter()
     run.explainer.tables.of_users(np.arange(min(1, len(run.data.users))), asked)
     ready = time.perf_counter()
-    with progress(explaining=True) as bar:
+    with progress() as bar:
         task = bar.add_task("explaining", total=len(run.data.users), note="users")
         summary = explain_all(
             run.explainer,

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from cerec.cli.arguments import RunFolder, named
-from cerec.cli.console import remark, tell_first_use
+from cerec.cli.console import remark, tell_compiling
 from cerec.errors import ConfigError
 from cerec.files import refuse_folder
 from cerec.runs.folder import read_facts
@@ -68,7 +68,7 @@ def serve(
         log=log_requests,
     )
     read_facts(run)
-    tell_first_use(explaining=True)
+    tell_compiling()
 
     def started(url: str) -> None:
         remark(f"serving {run} on {url} (stop with Ctrl-C)")
@@ -131,7 +131,7 @@ def report(
     from cerec.serve.report import write_report
 
     refuse_folder(out_file)
-    tell_first_use(explaining=True)
+    tell_compiling()
     path = write_report(open_run(run), out_file, users=users, items=items, k=k)
     remark(f"wrote {path} ({path.stat().st_size / 1024:,.0f} kB)")
 

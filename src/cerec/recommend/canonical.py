@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import DataError
-from cerec.exports import Later
+from cerec.lazy import Later
 from cerec.recommend.linear.values import grid_bits, only, usable
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.ridge import fit

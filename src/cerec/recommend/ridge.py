@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.exports import Later
+from cerec.lazy import Later
 from cerec.rng import generator
 
 if TYPE_CHECKING:

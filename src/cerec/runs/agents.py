@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cerec.checkpoint import Row
 from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
 from cerec.data.ragged import Ragged
-from cerec.history import Row
 from cerec.recommend.base import Context
 from cerec.recommend.linear.folding import truncated_svd
 from cerec.recommend.rank import lists

@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cerec.checkpoint import Row
 from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.split import Split
 from cerec.errors import ConfigError
-from cerec.history import Row
 from cerec.recommend.base import Material, Recommender
 from cerec.recommend.models import build
 from cerec.recommend.newcomers import for_newcomers

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from cerec.checkpoint import Row
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
-from cerec.history import Row
 from cerec.recommend.linear.candidates import Sample
 from cerec.recommend.linear.choose import Looked, choose, choose_weights
 from cerec.recommend.linear.fit import Chosen, Material, build

@@ -20,7 +20,7 @@ from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, DataError, RunError
-from cerec.exports import Later
+from cerec.lazy import Later
 from cerec.manifest import MEND
 from cerec.recommend.adapters import Factors, FeatureFactors, ItemItem
 from cerec.recommend.brought import Answering, Brought, vocabulary_at

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.asides import held
+from cerec.checkpoint import read_history, write_history
 from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
@@ -21,12 +23,10 @@ from cerec.data.store import read_dataset, write_dataset
 from cerec.errors import QuestionError, RunError, positive
 from cerec.explain.lookup import pair_of, value_rows
 from cerec.files import copy_of, read_arrays, replacing, write_arrays, write_json
-from cerec.history import read_history, write_history
 from cerec.manifest import listing, refuse_changed, sealed
 from cerec.recommend.brought import Brought
 from cerec.recommend.rank import lists, ranks_after
 from cerec.recommend.subject import Subject
-from cerec.runs.asking import Asking
 from cerec.runs.audits import Audits
 from cerec.runs.elsewhere import Elsewhere
 from cerec.runs.folder import (
@@ -42,7 +42,7 @@ from cerec.runs.folder import (
 )
 from cerec.runs.guest import GUEST, guest
 from cerec.runs.kept import Kept, kept_from
-from cerec.runs.lock import held
+from cerec.runs.questions import Asking
 
 if TYPE_CHECKING:
     from cerec.explain.explainer import Explainer

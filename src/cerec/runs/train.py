@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from cerec.checkpoint import drop_checkpoint
+from cerec.asides import held
+from cerec.checkpoint import Row, drop_checkpoint
 from cerec.data.dataset import Dataset
 from cerec.data.filters import apply
 from cerec.data.split import Split, split
 from cerec.errors import ConfigError, DataError
-from cerec.history import Row
 from cerec.recommend.asking import described, list_length
 from cerec.recommend.base import NegativeSampler
 from cerec.recommend.protocol import Trainable
 from cerec.runs.fit import fit
-from cerec.runs.lock import held
 from cerec.runs.own_model import fit_model, refuse_no_model
 from cerec.runs.run import Run, open_run
 from cerec.runs.training import Training, prepare

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cerec.checkpoint import damaged, drop_checkpoint, find_checkpoint
+from cerec.checkpoint import Row, damaged, drop_checkpoint, find_checkpoint
 from cerec.data.load import READERS
 from cerec.errors import RunError
 from cerec.files import read_json, write_json
-from cerec.history import Row
 from cerec.recommend.base import NegativeSampler
 from cerec.recommend.protocol import Trainable
 from cerec.runs.folder import FILES, read_facts

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.checkpoint import Row
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split, split
 from cerec.errors import DataError
-from cerec.history import Row
 from cerec.recommend.brought import Brought
 from cerec.recommend.checks import check as compare
 from cerec.runs.agents import learn_agent

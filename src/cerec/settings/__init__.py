@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from cerec.exports import exports
+from cerec.lazy import exports
 
 if TYPE_CHECKING:
     from cerec.settings.agent import AgentConfig, EncoderConfig

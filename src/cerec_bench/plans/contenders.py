@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from cerec.agent.agent import WalkAgent
 from cerec.agent.loop import Trainer
+from cerec.checkpoint import Row
 from cerec.data.dataset import Dataset
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.errors import ConfigError
-from cerec.history import Row
 from cerec.recommend.base import Material, NegativeSampler, Recommender, Rows
 from cerec.recommend.context import lists_of
 from cerec.recommend.models import build

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cerec.data.ids import IdTable
 from cerec.errors import ConfigError, DataError
-from cerec.exports import Later
+from cerec.lazy import Later
 from cerec.recommend.protocol import Doubles, ItemRows
 
 if TYPE_CHECKING:

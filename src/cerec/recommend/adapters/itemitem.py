@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cerec.errors import DataError
-from cerec.exports import Later
+from cerec.lazy import Later
 from cerec.recommend.adapters.base import Adapter, Ids, Known, Lists, floats, histories
 from cerec.recommend.protocol import Doubles, ItemRows
 

@@ -16,16 +16,22 @@ d: width of the vectors.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cerec.data.ragged import Ragged
+from cerec.lazy import Later
 from cerec.recommend.linear.itemitem import solve
 from cerec.rng import generator
 from cerec.threads import blas_threads, in_chunks
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = Later("scipy.sparse")
 
 Vectors = NDArray[np.float64]
 _STEPS = 3  # of conjugate gradients in a sweep
