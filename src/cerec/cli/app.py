@@ -80,7 +80,7 @@ COMMANDS = {
     ),
     "doctor": (
         "cerec.cli.doctor:doctor",
-        "Show versions, threads, memory, optional parts; run a self-test.",
+        "Show versions, threads, memory, optional parts; run a self-test; or check a run folder.",
     ),
     "bench": ("", "Compare systems and explainers; the paper's tables and figures."),
 }
