@@ -2,15 +2,18 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+MINUTES ?= 5
+SEED ?= 0
 PIP = $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
-.PHONY: help setup demo reproduce pages test test-slow test-browser check format lint types docs bench cover clean
+.PHONY: help setup demo torture package reproduce pages test test-slow test-browser check format lint types docs bench cover clean
 
 help:
 	@echo "make demo          set up, generate a small world, train, explain (about two minutes warm)"
 	@echo "make test          set up and run the test suite"
 	@echo "make test-slow     the tests that train for long; with CEREC_DATA=folder also those on real data"
 	@echo "make test-browser  the page in a real Chromium (installs Debian's chromium when missing)"
+	@echo "make torture       faults on purpose: kills, full disks, damaged files, raw sockets (MINUTES=5)"
 	@echo "make reproduce     the paper's tables and figures on a small world (a few minutes)"
 	@echo "make pages         the pages of docs/results, from the files in results"
 	@echo "make check         lint, types, layers, docs: what a commit must pass beside the tests"
@@ -36,6 +39,9 @@ $(VENV)/.browser: $(VENV)/.test
 
 demo: $(VENV)/.base
 	@$(BIN)/cerec demo
+
+torture: $(VENV)/.test
+	@cd tests && PYTHONPATH=../src:. nice ../$(BIN)/python -m torture --minutes $(MINUTES) --seed $(SEED)
 
 reproduce: $(VENV)/.base
 	@$(BIN)/cerec bench run all --quick
