@@ -20,6 +20,10 @@ class DataError(CerecError):
     """A file or table that cannot be used; the message names file, line, value and remedy."""
 
 
+class NotFinite(DataError):
+    """Factors with something in them that is no number: a training that diverged, for one."""
+
+
 class ConfigError(CerecError):
     """A setting that is unknown or out of range."""
 

@@ -22,8 +22,6 @@ from hypothesis import strategies as st
 
 from cerec.data.ragged import Ragged
 from cerec.explain.history import Budget, Histories, HistoryAnswer
-
-
 from cerec.recommend.linear.model import Linear
 
 KINDS = [(False, False), (True, False), (False, True), (True, True)]

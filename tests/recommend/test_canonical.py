@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cerec.data.facts import Facts
-from cerec.errors import DataError
+from cerec.errors import DataError, NotFinite
 from cerec.recommend import ridge
 from cerec.recommend.canonical import (
     FactorScores,
@@ -20,7 +20,7 @@ from cerec.recommend.canonical import (
     vocabulary_of,
 )
 from cerec.recommend.fitted import FittedScores, coordinates, fitted, low_rank, score_subject
-from cerec.recommend.scorer import NotFinite, score_all
+from cerec.recommend.scorer import score_all
 from recommend_worlds import facts, ragged
 
 RELATION = np.array([0] * 6 + [1] * 8 + [2] * 5, np.int32)

@@ -32,12 +32,11 @@ from numpy.typing import NDArray
 
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.errors import DataError
+from cerec.errors import DataError, NotFinite
 from cerec.lazy import Later
 from cerec.recommend.linear.values import grid_bits, only, usable
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.ridge import fit
-from cerec.recommend.scorer import NotFinite
 from cerec.recommend.subject import Source, Subject
 from cerec.threads import blas_threads, in_chunks
 

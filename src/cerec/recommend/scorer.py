@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.facts import Facts
-from cerec.errors import DataError
+from cerec.errors import DataError, NotFinite
 
 Pooling = Literal["mean", "sum"]
 MOST_SUMMANDS = 1 << 20
@@ -122,10 +122,6 @@ def _exact_bits(user: NDArray[np.float32], effect: NDArray[np.float32]) -> int:
 def _longest(rows: NDArray[np.float32]) -> float:
     """The largest Euclidean length of a row."""
     return math.sqrt(float(np.einsum("nd,nd->n", rows, rows, dtype=np.float64).max()))
-
-
-class NotFinite(DataError):
-    """Factors with something in them that is no number: a training that diverged, for one."""
 
 
 def _check(scorer: Scorer) -> None:

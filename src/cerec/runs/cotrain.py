@@ -15,11 +15,10 @@ from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.split import Split
-from cerec.errors import ConfigError
+from cerec.errors import ConfigError, NotFinite
 from cerec.recommend.base import Material, Recommender
 from cerec.recommend.models import build
 from cerec.recommend.newcomers import for_newcomers
-from cerec.recommend.scorer import NotFinite
 from cerec.runs.evaluate import final_figures, validation_figures
 from cerec.runs.kept import kept_of
 from cerec.runs.run import Run

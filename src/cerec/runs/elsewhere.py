@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import RunError, positive
 from cerec.recommend.brought import Brought
-from cerec.recommend.checks import Check, check
 from cerec.recommend.protocol import Doubles, Pair
 from cerec.recommend.subject import Subject
 from cerec.runs.kept import Kept, same_recommender
+
+if TYPE_CHECKING:
+    from cerec.recommend.checks import Check
 
 
 class Elsewhere:
@@ -42,6 +44,8 @@ class Elsewhere:
         """
         if self.brought is None:
             raise RunError("nothing to compare with: no recommender made elsewhere is at hand")
+        from cerec.recommend.checks import check
+
         return check(self.data, self.facts, self.brought, users=positive(users), k=positive(k))
 
     def given_back(self, recommender: Any) -> Self:

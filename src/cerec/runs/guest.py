@@ -17,11 +17,10 @@ from cerec.errors import ConfigError, QuestionError
 from cerec.recommend.linear.model import Linear
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.subject import Scores, Subject
+from cerec.runs.questions import GUEST
 
 if TYPE_CHECKING:
     from cerec.runs.run import Run
-
-GUEST = "somebody new"
 
 
 def guest(run: Run, history: Iterable[object]) -> Run:

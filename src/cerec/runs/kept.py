@@ -28,12 +28,13 @@ from cerec.recommend.canonical import SUPPORT, FactorScores, canonical, vocabula
 from cerec.recommend.fitted import FittedScores, OwnEffects, fitted
 from cerec.recommend.linear.model import Linear, LinearArrays
 from cerec.recommend.protocol import HasEffects
-from cerec.recommend.scorer import Scorer
 from cerec.recommend.subject import Scores, Source, Subject
 from cerec.runs.forms import refuse_misshapen, within
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
+
+    from cerec.recommend.scorer import Scorer
 else:
     sp = Later("scipy.sparse")
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from cerec.errors import QuestionError
-from cerec.runs.guest import GUEST
 
 if TYPE_CHECKING:
     from cerec.explain.explainer import Explainer
     from cerec.explain.explanation import Comparison, Explanation, WhatIf
     from cerec.explain.lookup import Lock
-    from cerec.explain.options import Changes, Preference, Scope, Way
+    from cerec.explain.options import Changes, Preference, Scope, Way, Wishes
 
 
-class Asking:
+GUEST = "somebody new"
+"""The id of somebody who is not in the data."""
+
+
+class Questions:
     """What `Run` answers through its explainer."""
 
     @property
@@ -23,7 +26,7 @@ class Asking:
         """Who answers."""
         raise NotImplementedError
 
-    def guest(self, history: Iterable[object]) -> Asking:
+    def guest(self, history: Iterable[object]) -> Questions:
         """The same for somebody with just these items."""
         raise NotImplementedError
 
@@ -90,38 +93,12 @@ class Asking:
         )
 
     def explain_many(
-        self,
-        pairs: Iterable[tuple[object, object]],
-        k: int = 20,
-        *,
-        by: Way | None = None,
-        changes: Changes = "replace",
-        prefer: Preference = "decisive",
-        scope: Scope = "value",
-        lock: Iterable[Lock] = (),
-        unlock: Iterable[str] = (),
-        max_changes: int | None = None,
-        alternatives: int = 0,
-        robust: float | None = None,
-        budget: float | None = None,
-        relations: bool = False,
+        self, pairs: Iterable[tuple[object, object]], k: int = 20, **wishes: Unpack[Wishes]
     ) -> Iterator[Explanation]:
-        """Explanations in the order of the (user, item) pairs, computed in batches."""
-        return self.explainer.explain_many(
-            pairs,
-            k=k,
-            by=by,
-            changes=changes,
-            prefer=prefer,
-            scope=scope,
-            lock=lock,
-            unlock=unlock,
-            max_changes=max_changes,
-            alternatives=alternatives,
-            robust=robust,
-            budget=budget,
-            relations=relations,
-        )
+        """Explanations in the order of the (user, item) pairs, computed in batches; the keywords
+        are those of `explain`.
+        """
+        return self.explainer.explain_many(pairs, k, **wishes)
 
     def what_if(
         self,

@@ -40,9 +40,8 @@ from cerec.runs.folder import (
     split_arrays,
     versions,
 )
-from cerec.runs.guest import GUEST, guest
 from cerec.runs.kept import Kept, kept_from
-from cerec.runs.questions import Asking
+from cerec.runs.questions import GUEST, Questions
 
 if TYPE_CHECKING:
     from cerec.explain.explainer import Explainer
@@ -63,7 +62,7 @@ class Recommendation:
     rank: int
 
 
-class Run(Asking, Audits, Elsewhere):
+class Run(Questions, Audits, Elsewhere):
     """Data, split, recommender and agent of one training, or around a recommender made elsewhere.
 
     Ids in and out are the data's own. What a user has is known and never recommended: everything
@@ -159,6 +158,8 @@ class Run(Asking, Audits, Elsewhere):
 
     def guest(self, history: Iterable[object]) -> Run:
         """The run for somebody who is not in the data and has just these items."""
+        from cerec.runs.guest import guest
+
         return guest(self, history)
 
     def new_item(self, attributes: Iterable[tuple[str, str]]) -> NewItem:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cerec.data.ids import IdTable
 from cerec.errors import QuestionError
 from cerec.explain.explanation import Explanation
-from cerec.runs.guest import GUEST
+from cerec.runs.questions import GUEST
 from cerec.serve.overview import overview, run_facts
 from cerec.serve.search import Index
 
