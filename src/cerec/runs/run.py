@@ -143,8 +143,10 @@ class Run(Questions, Audits, Elsewhere):
 
     def recommend(self, user: object, k: int = 20) -> list[Recommendation]:
         """The first k unknown items; the whole catalogue when k is larger."""
-        row = self.data.users.row(user)
-        return self._ranked(self.subject.scores(np.array([row])), self.known.row(row), k)
+        row, k = self.data.users.row(user), min(positive(k), max(len(self.data.items), 1))
+        scores, known = self.subject.scores(np.array([row])), self.known.row(row)
+        rows = lists(scores, np.array([0, len(known)]), known, k)[0]
+        return self._listed(rows[rows >= 0], scores[0])
 
     def recommend_all(self, k: int = 20) -> Iterator[tuple[str, list[Recommendation]]]:
         """Every user with their list, in order: those of `recommend`, several times faster."""
@@ -185,13 +187,6 @@ class Run(Questions, Audits, Elsewhere):
             scores = self.subject.scores(users)
             known = self.known.take(users)
             yield users, scores, lists(scores, known.indptr, known.indices, k)
-
-    def _ranked(
-        self, scores: NDArray[np.float64], known: NDArray[np.int32], k: int
-    ) -> list[Recommendation]:
-        k = min(positive(k), max(scores.shape[1], 1))
-        rows = lists(scores, np.array([0, len(known)]), known, k)[0]
-        return self._listed(rows[rows >= 0], scores[0])
 
     def _listed(
         self, rows: NDArray[np.integer], scores: NDArray[np.float64]
