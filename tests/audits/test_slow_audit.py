@@ -11,7 +11,7 @@ from slow_audit import Slow
 import cerec
 from cerec.audit import groups_of, measure
 from cerec.explain.options import Options
-from cerec.explain.solving import Solver
+from cerec.explain.solver import Solver
 
 K, USERS = 20, 25
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cerec.data.ragged import Ragged
-from cerec.explain.columns.engine import Source, make_values
-from cerec.explain.columns.trees import Values
+from cerec.explain.changes.answers import Answers, Question, answer_asked, answer_listed
+from cerec.explain.changes.values import Values, make_values
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,16 @@ class World:
     scale: np.ndarray
     min_support: int
 
-    @property
-    def source(self) -> Source:
-        return Source(self.known, lambda u: self.scores[u], lambda u: self.effects[u])
+    def listed(self, question: Question) -> Answers:
+        numbers = self.known, self.scores, self.effects, self.values, question
+        return answer_listed(np.arange(len(self.scores)), *numbers)
+
+    def asked(
+        self, user: np.ndarray, item: np.ndarray, question: Question, **more: np.ndarray
+    ) -> Answers:
+        some = np.unique(user)
+        numbers = self.known, self.scores[some], self.effects[some], self.values, question
+        return answer_asked(user, item, *numbers, **more)
 
     @property
     def values(self) -> Values:

@@ -10,10 +10,10 @@ import pytest
 from explain_worlds import ITEMS, USERS, check_slowly, explainer, listed_pairs
 
 from cerec.errors import ConfigError, QuestionError
-from cerec.explain.columns.engine import Question
+from cerec.explain.changes.answers import Question
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation
-from cerec.explain.holds import LAW, Spread, held, normal
+from cerec.explain.holds import LAW, Spread, held, normal, spread
 from cerec.explain.options import Options
 from cerec.explain.wording import checked, firmly
 
@@ -41,7 +41,7 @@ def test_the_margin_is_a_sum_over_the_history(seed: int) -> None:
     solver, of_item = e._asker.solver, e.subject.of_item
     solved = solver.listed(np.arange(USERS), solver.values(Options(k=K)), Question(k=K))
     a, model = solved.answers, e.subject.model
-    spread = solver.firmness.spread(a, K)
+    made = spread(solver.parts, a, K)
     taken = np.bincount(model.arrays.history, minlength=ITEMS)  # type: ignore[attr-defined]
     assert (a.status == 0).sum() > 20
     for n in np.flatnonzero(a.status == 0):
@@ -53,20 +53,20 @@ def test_the_margin_is_a_sum_over_the_history(seed: int) -> None:
         difference = other - parts(e, user, item, own)
         base = model._base  # type: ignore[attr-defined]
         assert difference.sum() + base[rival] - base[item] == pytest.approx(a.margin[n])
-        assert spread.thinned[n] == pytest.approx((difference**2).sum())
+        assert made.thinned[n] == pytest.approx((difference**2).sum())
         firm = parts(e, user, item, set()), parts(e, user, rival, set())
         history = e.subject.known.row(user)
         expected = sum(np.abs(b) @ (1 / taken[history]) for b in firm)
-        assert spread.refitted[n] == pytest.approx(expected)
-        assert spread.size[n] == len(history)
+        assert made.refitted[n] == pytest.approx(expected)
+        assert made.size[n] == len(history)
 
 
 def test_the_law_by_hand() -> None:
     """Margin .5, variance .09 * 4 = .36; .171 * .1 * 20 = .342 places of .2 / 4 = .05 each."""
-    spread = Spread(*(np.array([x]) for x in (4.0, 0.0, 20.0, 0.2, 0.5, 4.0)))
+    by_hand = Spread(*(np.array([x]) for x in (4.0, 0.0, 20.0, 0.2, 0.5, 4.0)))
     law = LAW._replace(at_zero=0.1, slope=0.8, returned=0.171)
     z = 0.1 + 0.8 * (0.5 + 0.342 * 0.05) / 0.6
-    assert held(spread, law)[0] == pytest.approx(normal(z))
+    assert held(by_hand, law)[0] == pytest.approx(normal(z))
     assert normal(0.0) == 0.5
     assert normal(1.6448536) == pytest.approx(0.95)
 
@@ -114,7 +114,7 @@ class Enumeration:
         )
         a = plain.answers
         rival, cutoff = int(a.replacement[0]), float(a.cutoff[0])
-        base = solver.firmness.spread(a, K)
+        base = spread(solver.parts, a, K)
         every = parts(e, u, rival, set(e.subject.of_item.row(rival).tolist()))
         single = [
             (lost, gained)
@@ -137,8 +137,8 @@ class Enumeration:
                 values = set(own) - lost | gained
                 thinned = ((every - parts(e, u, i, values)) ** 2).sum()
                 margin = np.array([cutoff - after])
-                spread = base._replace(thinned=np.array([thinned]), margin=margin)
-                self.holds[frozenset(some)] = float(held(spread, LAW)[0])
+                changed = base._replace(thinned=np.array([thinned]), margin=margin)
+                self.holds[frozenset(some)] = float(held(changed, LAW)[0])
 
 
 @pytest.mark.parametrize("p", [0.8, 0.95, 0.99])

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerec.data.ragged import Ragged
-from cerec.explain.columns.engine import Question, Source, answer_listed, make_values
-from cerec.explain.columns.trees import implied
+from cerec.explain.changes.answers import Question, answer_listed
+from cerec.explain.changes.values import implied, make_values
 from explain.change_worlds import World, ranked
 
 PARENTS = {2: {0}, 3: {0}, 4: {1}, 5: {1}, 6: {1, 4}, 7: {0, 2}}
@@ -76,8 +76,8 @@ def test_the_best_of_all_changes_that_keep_parents(seed: int, k: int, mode: str)
     values = make_values(
         of_item, relation, support, np.ones(9), locked=locked, several=several, above=above
     )
-    source = Source(known, lambda u: scores[u], lambda u: effects[u])
-    a = answer_listed(np.arange(2), source, values, Question(k=k, changes=mode))  # type: ignore[arg-type]
+    question = Question(k=k, changes=mode)  # type: ignore[arg-type]
+    a = answer_listed(np.arange(2), known, scores, effects, values, question)
     world = World(scores, effects, known, of_item, relation, several, locked, np.ones(9), 1)
     for n in range(len(a)):
         user, item = int(a.user[n]), int(a.item[n])

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cerec.audit.parts import Bits, Block, Parts
-from cerec.explain.columns.engine import Question, Source, answer_asked, answer_listed
-from cerec.explain.columns.trees import NO_LOSS, Values
-from cerec.recommend.protocol import Doubles
+from cerec.explain.changes.answers import Question, answer_asked, answer_listed
+from cerec.explain.changes.values import NO_LOSS, Values
 from cerec.recommend.rank import lean
 
 
@@ -32,13 +29,8 @@ def answered(block: Block, values: Values, parts: Parts) -> Answered:
     found, changed = np.zeros(shape, bool), np.zeros((*shape, wide), bool)
     if wide == 0:
         return Answered(found, changed, changed)
-    question = Question(k=parts.k)
-
-    def of(table: Doubles) -> Callable[[NDArray[np.integer]], Doubles]:
-        return lambda some: table[np.searchsorted(block.users, some)]
-
-    source = Source(parts.subject.known, of(block.scores), of(block.effects))
-    a = answer_listed(block.users, source, values, question)
+    known, asked = parts.subject.known, (values, Question(k=parts.k))
+    a = answer_listed(block.users, known, block.scores, block.effects, *asked)
     row = np.searchsorted(block.users, a.user)
     place = (block.listed[row] == a.item[:, None]).argmax(axis=1)
     found[row, place] = a.status == 0
@@ -49,14 +41,9 @@ def answered(block: Block, values: Values, parts: Parts) -> Answered:
     least = np.empty(len(values.several))
     _may(block.listed, block.scores, block.effects, block.cutoff, values, parts.place, least, ask)
     row, place, alone = np.nonzero(ask & found[..., None] & ~needed)
-    b = answer_asked(
-        block.users[row],
-        block.listed[row, place],
-        source,
-        values,
-        question,
-        relation=parts.relations[alone],
-    )
+    some, only = np.unique(row), parts.relations[alone]
+    pairs = block.users[row], block.listed[row, place]
+    b = answer_asked(*pairs, known, block.scores[some], block.effects[some], *asked, relation=only)
     needed[row, place, alone] = b.status == 0
     return Answered(found, changed, needed)
 

@@ -24,7 +24,7 @@ from cerec.audit.warnings import Signs
 from cerec.data.dataset import Dataset
 from cerec.explain.options import Options
 from cerec.explain.phrases import Labels
-from cerec.explain.solving import Solver
+from cerec.explain.solver import Solver
 from cerec.recommend.linear.model import Linear
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.subject import Subject

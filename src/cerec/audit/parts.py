@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.columns.inside import inside_of
+from cerec.explain.parts import parts_of
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.rank import lean, lists
 from cerec.recommend.subject import Subject
@@ -75,7 +75,7 @@ class Parts:
 
     def __init__(self, subject: Subject, k: int) -> None:
         self.subject, self.k = subject, min(k, max(subject.n_items, 1))
-        self.inside = inside_of(subject)
+        self.inside = parts_of(subject)
         self.relations = np.unique(subject.relation)
         """Relation rows that have values, in the order of the first parts."""
         self.place = np.searchsorted(self.relations, subject.relation).astype(np.int32)

@@ -15,15 +15,15 @@ from cerec.errors import ConfigError, QuestionError
 from cerec.explain import wording as w
 from cerec.explain.assemble import Assembler, kept_notes, named
 from cerec.explain.by_history import by_history, carried, history_search
-from cerec.explain.columns.engine import Question, relations_of
-from cerec.explain.columns.trees import Values
+from cerec.explain.changes.answers import Question, relations_of
+from cerec.explain.changes.values import Values
 from cerec.explain.explanation import Explanation
 from cerec.explain.history import Histories, HistoryAnswer
 from cerec.explain.options import Options
 from cerec.explain.phrases import opening_text, phrases
 from cerec.explain.proposer import Proposer
 from cerec.explain.robust import solve_robust
-from cerec.explain.solving import Solved, Solver
+from cerec.explain.solver import Solved, Solver
 from cerec.explain.wording import MOST_TOLD, NOT_ROBUST, fill
 from cerec.recommend.rank import lists
 from cerec.recommend.subject import Subject
@@ -112,7 +112,7 @@ class Asker:
             raise QuestionError("the agent walks away from listed items; ask why_not by attributes")
         if asked.robust is not None and why_not:
             raise QuestionError("robust= is for listed items; leave it out with why_not=")
-        if asked.robust is not None and not self.solver.inside.told:
+        if asked.robust is not None and not self.solver.parts.told:
             raise ConfigError(
                 "robust= needs the default recommender, whose spread is known; leave it out here"
             )

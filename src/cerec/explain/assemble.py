@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from cerec.data.dataset import Dataset
 from cerec.data.ids import IdTable
 from cerec.explain import wording as w
-from cerec.explain.columns.engine import STATUS
+from cerec.explain.changes.answers import STATUS
 from cerec.explain.explanation import By, Certificate, Change, Explanation, Named, Status, Step
 from cerec.explain.phrases import Labels, Phrases, opening_text, outcome_text, phrases
 from cerec.explain.reasons import Reasons
-from cerec.explain.solving import Solved, Solver
+from cerec.explain.solver import Solved, Solver
 
 _NO_ANSWER: dict[str, Status] = {
     "not_found": "not_found",

@@ -15,8 +15,8 @@ from cerec.errors import ConfigError
 from cerec.explain.asking import Asker, question_of
 from cerec.explain.assemble import Assembler, kept_notes
 from cerec.explain.blackbox_search import Found, Search
-from cerec.explain.columns.engine import Answers
-from cerec.explain.columns.trees import Values
+from cerec.explain.changes.answers import Answers
+from cerec.explain.changes.values import Values
 from cerec.explain.explanation import Certificate, Explanation
 from cerec.explain.history import Histories
 from cerec.explain.lookup import Pair, pair_of
@@ -142,7 +142,9 @@ class BlackBox(Asker):
             found, late = search.run(hints), search.late
             if found is not None:
                 certificate = found.certificate
-                start = self.solver.restated(start, self._answers(start.answers, found, why_not))
+                answers = self._answers(start.answers, found, why_not)
+                numbers = self.subject.both(user)
+                start = self.solver.solved(answers, question, user, *numbers)
         notes = kept_notes(self.data, self.solver.kept_as_they_are(asked))
         out = self.assembler.explanations(start, certificate=certificate, notes=notes)  # type: ignore[arg-type]
         if late and not out[0].found:

@@ -15,8 +15,8 @@ from itertools import combinations
 
 import numpy as np
 
-from cerec.explain.columns.engine import Answers
-from cerec.explain.columns.trees import NO_GAIN, NO_LOSS, Values
+from cerec.explain.changes.answers import Answers
+from cerec.explain.changes.values import NO_GAIN, NO_LOSS, Values
 from cerec.explain.explanation import Certificate
 from cerec.explain.options import Options
 from cerec.recommend.protocol import Doubles

@@ -23,7 +23,7 @@ from cerec.explain.history import Histories
 from cerec.explain.lookup import Pair, pair_of, row_of, value_rows
 from cerec.explain.options import Options, Wishes
 from cerec.explain.proposer import Proposer
-from cerec.explain.solving import Solver
+from cerec.explain.solver import Solver
 from cerec.explain.tables import Tables
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.rank import lists, ranks_after

@@ -25,10 +25,9 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from cerec.explain.columns.engine import Answers
-from cerec.explain.columns.evidence import _direct as direct
-from cerec.explain.columns.told import Inside, Things
-from cerec.recommend.rank import Doubles
+from cerec.explain.changes.answers import Answers
+from cerec.explain.parts import Parts, Person, direct, make_person, turn_to
+from cerec.recommend.rank import Doubles, lean
 
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 MISSING = 0.1
@@ -58,26 +57,18 @@ class Spread(NamedTuple):
     room: Doubles  # places from the item to its rival
 
 
-class Firmness:
-    """Says how firmly answers about listed items hold; nan where nothing is known of it."""
+def spread(parts: Parts, a: Answers, k: int) -> Spread:
+    """What the margins of answers about listed items are made of."""
+    thinned, refitted, size = np.zeros((3, len(a)))
+    changes = a.user, a.item, a.replacement, a.indptr, a.lost, a.gained
+    _spread(parts, *changes, thinned, refitted, size)
+    room = np.maximum(k + 1.0 - a.rank_before, 1.0)
+    return Spread(thinned, refitted, size, a.score_before - a.cutoff, a.margin, room)
 
-    def __init__(self, inside: Inside, things: Things, taken: Doubles) -> None:
-        """`taken` (I,): users of each item."""
-        self._inside, self._things, self._taken = inside, things, taken
 
-    def spread(self, a: Answers, k: int) -> Spread:
-        """What the margins are made of."""
-        thinned, refitted, size = np.zeros((3, len(a)))
-        changes = a.user, a.item, a.replacement, a.indptr, a.lost, a.gained
-        _spread(self._inside, self._things, self._taken, *changes, thinned, refitted, size)
-        room = np.maximum(k + 1.0 - a.rank_before, 1.0)
-        return Spread(thinned, refitted, size, a.score_before - a.cutoff, a.margin, room)
-
-    def of(self, a: Answers, k: int, law: Law = LAW) -> Doubles:
-        """(n,) the probability of each answer."""
-        if not self._inside.told:
-            return np.full(len(a), np.nan)
-        return held(self.spread(a, k), law)
+def probabilities(parts: Parts, a: Answers, k: int) -> Doubles:
+    """(n,) how firmly each answer holds; nan where nothing is known of it."""
+    return held(spread(parts, a, k), LAW) if parts.told else np.full(len(a), np.nan)
 
 
 def held(s: Spread, law: Law) -> Doubles:
@@ -97,61 +88,57 @@ _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
 @_jit
-def _spread(  # type: ignore[no-untyped-def]
-    inside, things, taken, user, item, rival, at, lost, gained, thinned, refitted, size
-):
+def _spread(parts, user, item, rival, at, lost, gained, thinned, refitted, size):  # type: ignore[no-untyped-def]
     """Fill the last three. Rows of one user stand together, so the rival's parts are kept."""
-    longest = 0
-    for u in user:
-        longest = max(longest, inside.history_at[u + 1] - inside.history_at[u])
-    weight = np.zeros(len(inside.unit))  # of values, in the part of a history item
-    parts = np.empty((4, longest))
-    mine, doubt, other, other_doubt = parts[0], parts[1], parts[2], parts[3]
-    of_user, of_rival = -1, -1
+    person = make_person(parts, user)
+    longest = np.diff(parts.history_at).max() if len(user) else 0
+    room = np.empty((4, longest))
+    mine, doubt, other, other_doubt = room[0], room[1], room[2], room[3]
+    of_user, of_rival, none = -1, -1, lost[:0]
     for n in range(len(item)):
         u, i, c = user[n], item[n], rival[n]
-        low, high = inside.history_at[u], inside.history_at[u + 1]
-        size[n] = inside.weight[low:high].sum()
+        low, high = parts.history_at[u], parts.history_at[u + 1]
+        size[n] = parts.weight[low:high].sum()
         if c < 0 or size[n] == 0.0:
             continue
-        here, none = (things.scale[i] / np.sqrt(size[n]), at[n], at[n + 1]), lost[:0]
+        if u != of_user:
+            turn_to(parts, u, person)
         if u != of_user or c != of_rival:
             of_user, of_rival = u, c
-            there = things.scale[c] / np.sqrt(size[n]), 0, 0
-            _parts(inside, things, taken, u, c, there, none, none, weight, other, other_doubt)
-        _parts(inside, things, taken, u, i, here, lost, gained, weight, mine, doubt)
+            _parts(parts, person, u, c, size[n], none, none, other, other_doubt)
+        changes = lost[at[n] : at[n + 1]], gained[at[n] : at[n + 1]]
+        _parts(parts, person, u, i, size[n], *changes, mine, doubt)
         for p in range(high - low):
-            w = inside.weight[low + p]
+            w = parts.weight[low + p]
             thinned[n] += (w * (mine[p] - other[p])) ** 2
             refitted[n] += w * w * (doubt[p] + other_doubt[p])
 
 
 @_jit
-def _parts(inside, things, taken, user, item, how, lost, gained, weight, part, doubt):  # type: ignore[no-untyped-def]
+def _parts(parts, person, user, item, size, lost, gained, part, doubt):  # type: ignore[no-untyped-def]
     """What every item of the history adds to the score of an item after its changes, and how
-    little is known of that. `weight` is zero before and after.
+    little is known of that.
     """
-    times, first, last = how
-    own = things.of_item[things.at[item] : things.at[item + 1]]
-    for v in own:
-        weight[v] = times * inside.unit[v]
-    for p in range(first, last):
-        if lost[p] >= 0:
-            weight[lost[p]] = 0.0
-        if gained[p] >= 0:
-            weight[gained[p]] = times * inside.unit[gained[p]]
-    usual = (weight[own] * inside.share[own]).sum()
-    for v in gained[first:last]:
-        usual += weight[v] * inside.share[v] if v >= 0 else 0.0
-    low = inside.history_at[user]
-    for p in range(low, inside.history_at[user + 1]):
-        h = inside.history[p]
-        b = direct(inside, h, item)
-        x = b - usual
-        for q in range(things.at[h], things.at[h + 1]):
-            x += weight[things.of_item[q]]
-        part[p - low], doubt[p - low] = x, abs(b) / taken[h]
-    weight[own] = 0.0
-    for v in gained[first:last]:
-        if v >= 0:
-            weight[v] = 0.0
+    history = parts.history[parts.history_at[user] : parts.history_at[user + 1]]
+    times, usual, part = parts.scale[item] / np.sqrt(size), 0.0, part[: len(history)]
+    part[:] = 0.0
+    direct(parts, person, item, part)
+    for p in range(len(history)):
+        doubt[p] = abs(part[p]) / parts.taken[history[p]]
+    for v in parts.of_item[parts.at[item] : parts.at[item + 1]]:
+        usual += _add(parts, person, v, times, part)
+    for v in lost:
+        usual += _add(parts, person, v, -times, part) if v >= 0 else 0.0
+    for v in gained:
+        usual += _add(parts, person, v, times, part) if v >= 0 else 0.0
+    for p in range(len(history)):
+        part[p] -= usual
+
+
+@lean
+def _add(parts: Parts, person: Person, v: int, times: float, part: Doubles) -> float:
+    """Add a value to the parts of the items that have it; what it would usually add."""
+    x = times * parts.unit[v]
+    for at in range(person.value_at[v], person.value_at[v + 1]):
+        part[person.having[at]] += x
+    return x * parts.share[v]

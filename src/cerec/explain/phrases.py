@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
 from cerec.explain import wording as w
-from cerec.explain.columns.engine import STATUS
-from cerec.explain.columns.evidence import HISTORY, OTHER, POPULARITY, VALUE
-from cerec.explain.solving import Solved
+from cerec.explain.changes.answers import STATUS
+from cerec.explain.evidence import HISTORY, OTHER, POPULARITY, VALUE
+from cerec.explain.solver import Solved
 from cerec.recommend.subject import Subject
 
 Ints = NDArray[np.integer]
@@ -80,7 +80,7 @@ def phrases(solved: Solved, labels: Labels) -> Phrases:
     examples = (e.example >= 0).sum(axis=1)
     told = (e.held >= 0) & (why >= 1) & (why <= 3)
     counts = np.where(told, 1 + examples + ((examples == 2) & (e.held > 2)), 0).astype(np.int8)
-    change, joint, told_change, more = _changes(solved, why)
+    change, joint, told_change, more = _changes(solved, labels, why)
     few = np.repeat(a.size <= 2, a.size)  # counts of more changes make a sentence hard to read
     counted = np.where(e.change_count == 0, 1, 2)
     gained = np.where((e.change_count >= 0) & few, counted, 0).astype(np.int8)
@@ -118,7 +118,9 @@ def _outcome(solved: Solved, labels: Labels, *, out: bool) -> Codes:
     return code
 
 
-def _changes(solved: Solved, why: Codes) -> tuple[Codes, Codes, NDArray[np.bool_], Ints]:
+def _changes(
+    solved: Solved, labels: Labels, why: Codes
+) -> tuple[Codes, Codes, NDArray[np.bool_], Ints]:
     """Template, joint, whether it is told, and how many are left out, of every change."""
     a, e, d = solved.answers, solved.evidence, solved.described
     size, n = a.size, len(a.lost)
@@ -127,7 +129,7 @@ def _changes(solved: Solved, why: Codes) -> tuple[Codes, Codes, NDArray[np.bool_
     kind = np.where(a.lost < 0, w.ALSO, np.where(a.gained < 0, w.WITHOUT, w.BEEN))
     every = d.lost >= d.values_before
     code = np.where((kind == w.BEEN) & ~every, w.INCLUDED, kind)
-    relation = solved.relation[np.maximum(a.lost, a.gained)] if n else np.zeros(0, np.int32)
+    relation = labels.value_relation[np.maximum(a.lost, a.gained)] if n else np.zeros(0, np.int32)
     again = np.zeros(n, bool)
     again[1:] = (place[1:] > 0) & (relation[1:] == relation[:-1]) & (kind[1:] == kind[:-1])
     later = {w.BEEN: w.INSTEAD, w.WITHOUT: w.NOR, w.ALSO: w.TOO}

@@ -16,11 +16,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.columns.evidence import history_parts
-from cerec.explain.columns.told import Evidence
+from cerec.explain.evidence import Evidence
 from cerec.explain.explanation import Reason
+from cerec.explain.parts import history_parts, make_person, turn_to
 from cerec.explain.phrases import Labels
-from cerec.explain.solving import Solved, Solver
+from cerec.explain.solver import Solved, Solver
 from cerec.recommend.protocol import Doubles
 
 
@@ -38,11 +38,9 @@ class Reasons:
         score = float(a.score_before[n])
         if np.isnan(score):
             return ()
-        through, at = solved.through
-        row = through[at[n] : at[n + 1]] if len(through) else through
-        out = self.parts(user, item, score, effect, less=e, n=n, through=row)
+        out = self.parts(user, item, score, effect, less=e, n=n)
         out.append(Reason("usual values", -float(e.usual_values[n])))
-        if self._solver.inside.told:
+        if self._solver.parts.told:
             out.append(Reason("usual history", -float(e.usual_history[n])))
         return _sorted(out)
 
@@ -55,24 +53,23 @@ class Reasons:
         *,
         less: Evidence | None = None,
         n: int = 0,
-        through: Doubles | None = None,
     ) -> list[Reason]:
         """The parts of a score itself, which they add up to; own, popularity and other less those
         of the average item where row `n` of `less` tells them.
         """
-        inside, labels = self._solver.inside, self._labels
+        said, labels = self._solver.parts, self._labels
         values = self._solver.subject.of_item.row(item)
-        part = float(self._solver.things.scale[item]) * effect[values]
+        part = float(said.scale[item]) * effect[values]
         out = self._values(user, values, part, effect[values])
-        history, told = self._history(user, item, through)
+        history, told = self._history(user, item)
         ids = labels.data.items.ids
         for h, x in zip(history.tolist(), told.tolist(), strict=True):
             out.append(Reason("history", x, ids[h], labels.item[h]))
         usual = (less.usual_own[n], less.usual_popularity[n], less.usual_history[n]) if less else ()
         own, popularity, other = map(float, usual or (0.0, 0.0, 0.0))
-        if inside.told:
-            out.append(Reason("own", float(inside.own[item]) - own))
-            out.append(Reason("popularity", float(inside.popularity[item]) - popularity))
+        if said.told:
+            out.append(Reason("own", float(said.own[item]) - own))
+            out.append(Reason("popularity", float(said.popularity[item]) - popularity))
         else:
             rest = score - float(part.sum()) - float(told.sum())
             out.append(Reason("other", rest - other))
@@ -98,9 +95,9 @@ class Reasons:
         held: list[int | None] = [None] * len(values)
         usual: list[float | None] = [None] * len(values)
         if counts is not None:
-            (having, total), inside = counts, self._solver.inside
-            expected = total * inside.share[values]
-            carry = inside.unit[values] * (having[values] - expected) / max(total, 1) ** 0.5
+            (having, total), said = counts, self._solver.parts
+            expected = total * said.share[values]
+            carry = said.unit[values] * (having[values] - expected) / max(total, 1) ** 0.5
             carried = (carry * effect > 0) & (np.abs(carry) >= np.abs(effect) / 2)
             for at in np.flatnonzero(carried).tolist():
                 held[at], usual[at] = int(having[values[at]]), float(expected[at])
@@ -118,22 +115,20 @@ class Reasons:
 
     def _counts(self, user: int) -> tuple[NDArray[np.int64], int] | None:
         """(V,) items of the user that have each value, and all of them; None where untold."""
-        inside, subject = self._solver.inside, self._solver.subject
-        if not inside.told:
+        said, subject = self._solver.parts, self._solver.subject
+        if not said.told:
             return None
-        history = inside.history[inside.history_at[user] : inside.history_at[user + 1]]
+        history = said.history[said.history_at[user] : said.history_at[user + 1]]
         values = subject.of_item.take(history).indices
         return np.bincount(values, minlength=len(subject.vocabulary)), len(history)
 
-    def _history(
-        self, user: int, item: int, through: Doubles | None
-    ) -> tuple[NDArray[np.int32], Doubles]:
-        inside = self._solver.inside
-        if inside.told:
-            if through is None:
-                through, _ = self._solver.through.parts(np.array([user]), np.array([item]))
-            history = inside.history[inside.history_at[user] : inside.history_at[user + 1]]
-            return history, history_parts(inside, user, item, through)
+    def _history(self, user: int, item: int) -> tuple[NDArray[np.int32], Doubles]:
+        said = self._solver.parts
+        if said.told:
+            person = make_person(said, np.array([user]))
+            turn_to(said, user, person)
+            history = said.history[said.history_at[user] : said.history_at[user + 1]]
+            return history, history_parts(said, person, user, np.array([item], np.int32))[0]
         told = self._solver.subject.contributions(user, item)
         pairs = () if told is None else told.history
         return np.array([h for h, _ in pairs], np.int32), np.array([x for _, x in pairs])

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.columns.engine import Answers, Question, Source, answer_asked
-from cerec.explain.columns.trees import Values
+from cerec.explain.changes.answers import Answers, Question, answer_asked
+from cerec.explain.changes.values import Values
 from cerec.explain.explanation import Certificate
-from cerec.explain.holds import LAW, MISSING, Spread, held
-from cerec.explain.solving import Solved, Solver
+from cerec.explain.holds import LAW, MISSING, Spread, held, spread
+from cerec.explain.solver import Solved, Solver
 from cerec.recommend.rank import ranks_after
 
 Rows = NDArray[np.integer]
@@ -39,7 +39,10 @@ def solve_robust(
         _Search(solver, solved.answers, n, values, question, p).run() for n in range(len(user))
     ]
     rows = [a for a, _ in found]
-    return solver.restated(solved, _together(rows)), [certificate for _, certificate in found]
+    users = np.unique(user)
+    numbers = solver.subject.both(users)
+    solved = solver.solved(_together(rows), question, users, *numbers)
+    return solved, [certificate for _, certificate in found]
 
 
 class _Search:
@@ -70,7 +73,7 @@ class _Search:
         return now, "minimum" if now.size[0] == least else "irreducible"
 
     def _spread(self, a: Answers) -> Spread:
-        return self.solver.firmness.spread(a, self.question.k)
+        return spread(self.solver.parts, a, self.question.k)
 
     def _passes(self, a: Answers) -> bool:
         flips = a.rank_after[0] > self.question.k
@@ -89,9 +92,9 @@ class _Search:
         i = int(self.plain.item[0])
         lifted = self.scores.copy()
         lifted[0, i] += margin
-        source = Source(self.solver.subject.known, lambda _: lifted, lambda _: self.effects)
-        rows = self.plain.user, self.plain.item
-        return self._scored(answer_asked(*rows, source, self.values, self.question))
+        rows, known = (self.plain.user, self.plain.item), self.solver.subject.known
+        asked = self.values, self.question
+        return self._scored(answer_asked(*rows, known, lifted, self.effects, *asked))
 
     def _scored(self, a: Answers) -> Answers:
         """An answer with these changes, its scores and ranks those of the model."""

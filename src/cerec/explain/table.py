@@ -9,11 +9,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cerec.explain import wording as w
-from cerec.explain.columns.evidence import HISTORY, NONE, OTHER, OWN, POPULARITY, VALUE
-from cerec.explain.columns.told import TOP
+from cerec.explain.evidence import HISTORY, NONE, OTHER, OWN, POPULARITY, TOP, VALUE
 from cerec.explain.explanation import Explanation
 from cerec.explain.phrases import Labels, Phrases, phrases
-from cerec.explain.solving import Solved
+from cerec.explain.solver import Solved
 
 Ints = NDArray[np.integer]
 CHANGE = pl.Struct(

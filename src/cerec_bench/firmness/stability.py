@@ -17,10 +17,10 @@ from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.data.split import split
-from cerec.explain.columns.engine import Answers, Question
-from cerec.explain.holds import Spread
+from cerec.explain.changes.answers import Answers, Question
+from cerec.explain.holds import Spread, spread
 from cerec.explain.options import Options
-from cerec.explain.solving import Solved, Solver
+from cerec.explain.solver import Solved, Solver
 from cerec.recommend.linear.choose import choose
 from cerec.recommend.linear.fit import Chosen, Material, build
 from cerec.recommend.rank import ranks_after
@@ -173,8 +173,8 @@ def stability(world: World, *, users: int = 0, folds: int = 2, k: int = 20) -> S
         rows = np.sort(drawn)
     subject = world.subject()
     solved = answers_of(world.data, subject, rows, k)
-    spread = Solver(world.data, subject).firmness.spread(solved.answers, k)
+    made_of = spread(Solver(world.data, subject).parts, solved.answers, k)
     outcomes = tuple(
         outcome(world.data, world.subject(world.without(fold)), solved) for fold in range(folds)
     )
-    return Stability(solved.answers, spread, solved.holds, outcomes)
+    return Stability(solved.answers, made_of, solved.holds, outcomes)

@@ -23,7 +23,7 @@ from cerec.data.facts import Facts
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.data.synthetic.tastes import draw_tastes
 from cerec.data.synthetic.world import draw_world
-from cerec.explain.columns.engine import Answers
+from cerec.explain.changes.answers import Answers
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.rank import ranks_after
 from cerec.recommend.subject import Subject

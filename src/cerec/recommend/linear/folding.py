@@ -228,24 +228,39 @@ def _times(indices, weight, start, end, other, gram, pull, x, out):  # type: ign
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def _fold(indptr, indices, weight, item, gram, pull, first, last, out):  # type: ignore[no-untyped-def]
-    d = item.shape[1]
     for u in range(first, last):
-        upper = gram.copy()
-        goal = np.zeros(d)
-        for p in range(indptr[u], indptr[u + 1]):
-            add_outer(upper, goal, item[indices[p]], weight[p])
-        for k in range(d):
-            upper[k, k] += pull
+        upper, goal = system_of(indices, weight, indptr[u], indptr[u + 1], item, gram, pull)
         solve(upper, goal)
         out[u] = goal
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
-def add_outer(upper, goal, vector, weight):  # type: ignore[no-untyped-def]
-    """Add one history item to the system of a user's vector."""
-    d = len(goal)
-    for j in range(d):
-        x = weight * vector[j]
-        goal[j] += x
-        for k in range(j, d):
-            upper[j, k] += x * vector[k]
+def system_of(indices, weight, start, end, item, gram, pull):  # type: ignore[no-untyped-def]
+    """The system of a user's vector, upper half and right side: gram + sum of w V V' + pull 1."""
+    d, p = item.shape[1], start
+    upper, goal = gram.copy(), np.zeros(d)
+    while p + 4 <= end:  # fewer loads and stores, the same sums
+        v0, v1, v2, v3 = (
+            item[indices[p]],
+            item[indices[p + 1]],
+            item[indices[p + 2]],
+            item[indices[p + 3]],
+        )
+        for j in range(d):
+            x0, x1 = weight[p] * v0[j], weight[p + 1] * v1[j]
+            x2, x3 = weight[p + 2] * v2[j], weight[p + 3] * v3[j]
+            goal[j] = (((goal[j] + x0) + x1) + x2) + x3
+            row = upper[j]
+            for k in range(j, d):
+                row[k] = (((row[k] + x0 * v0[k]) + x1 * v1[k]) + x2 * v2[k]) + x3 * v3[k]
+        p += 4
+    for q in range(p, end):
+        vector = item[indices[q]]
+        for j in range(d):
+            x = weight[q] * vector[j]
+            goal[j] += x
+            for k in range(j, d):
+                upper[j, k] += x * vector[k]
+    for k in range(d):
+        upper[k, k] += pull
+    return upper, goal

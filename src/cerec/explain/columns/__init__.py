@@ -1,1 +1,0 @@
-"""Attribute answers for whole blocks of users: compiled, arrays in and columns out."""
