@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cerec.cli.train import read_config
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import ConfigError
 from cerec.runs.run import open_run
@@ -81,16 +80,13 @@ def test_a_mistake_in_the_table_of_a_model_names_its_line(tmp_path: Path) -> Non
         RunConfig.of(file=tmp_path / "run.toml")
 
 
-def test_a_model_is_named_on_the_command_line() -> None:
-    assert read_config(None, ["model.dim=8"], model="kgat").system[1].dim == 8
-    ours = read_config(None, [], model="lightgcn")
+def test_a_model_is_named_on_the_command_line(tmp_path: Path) -> None:
+    assert RunConfig.of({"model": {"dim": 8}}, model="kgat").system[1].dim == 8
+    ours = RunConfig.of(model="lightgcn")
     assert (ours.model["name"], ours.recommender.model) == ("cotrained", "lightgcn")
-    assert read_config(None, [], model="linear").linear is not None
-    with pytest.raises(ConfigError, match="unknown --model 'nobody'"):
-        read_config(None, [], model="nobody")
-
-
-def test_two_models_at_once_are_refused(tmp_path: Path) -> None:
+    assert RunConfig.of(model="linear").linear is not None
+    with pytest.raises(ConfigError, match="unknown model 'nobody'"):
+        RunConfig.of(model="nobody")
     (tmp_path / "run.toml").write_text('[model]\nname = "kgat"\ndim = 8\n')
-    with pytest.raises(ConfigError, match=r"--model bpr and the table \[model\]"):
-        read_config(tmp_path / "run.toml", [], model="bpr")
+    assert RunConfig.of(file=tmp_path / "run.toml", model="kgat").system[1].dim == 8
+    assert RunConfig.of(file=tmp_path / "run.toml", model="bpr").recommender.model == "bpr"

@@ -16,7 +16,6 @@ from cerec.settings.recommender import RecommenderConfig
 from cerec.settings.run import (
     RunConfig,
     apply_sets,
-    parse_merged,
     read_tables,
     read_toml,
     to_table,
@@ -99,7 +98,7 @@ def test_rules_across_settings_are_checked_once_merged(tmp_path: Path) -> None:
     path.write_text("[train]\nwarmup = 1\nepochs = 0\n[split]\ntrain = 0.8\n")
 
     def merged(*sets: str) -> RunConfig:
-        return parse_merged(apply_sets(read_tables(path), sets), path, sets)
+        return RunConfig.of(apply_sets({}, sets), file=path)
 
     with pytest.raises(ConfigError, match=r"run\.toml, line 3: train.epochs must be at least 1"):
         merged("split.test=0.0")

@@ -14,68 +14,18 @@ from rich.table import Table
 
 from cerec.cli.arguments import Columns, Delimiter, Format, Options, named, reading
 from cerec.cli.console import err, out, progress, remark
-from cerec.errors import ConfigError, near_matches
+from cerec.errors import ConfigError
 from cerec.recommend.linear.fit import SUPPORT
 from cerec.runs.run import Run
 from cerec.settings.base import parse
 from cerec.settings.models import installed
 from cerec.settings.recommender import MODELS
 from cerec.settings.run import (
-    COTRAINED,
-    LINEAR,
     OURS,
     PRESETS,
     RunConfig,
     apply_sets,
-    merged,
-    parse_merged,
-    preset_tables,
-    read_tables,
-    to_table,
 )
-from cerec.settings.train import TrainConfig
-
-
-def read_config(
-    path: Path | None,
-    sets: list[str],
-    model: str | None = None,
-    start: str | None = None,
-    below: RunConfig | None = None,
-) -> RunConfig:
-    """`below`, on top of it a preset (`start`), a file, `model` and `--set`, in this order."""
-    named_start = preset_tables(start) if start is not None else {}
-    given = read_tables(path) if path else {}
-    table = merged(to_table(below) if below else {}, named_start, given)
-    if model is not None and model not in MODELS:
-        others = (*OURS, *installed())
-        if model not in others:
-            hint = near_matches(model, (*MODELS, *others), most=1) or (*MODELS, *others)
-            raise ConfigError(f"unknown --model {model!r}; did you mean {' or '.join(hint)}?")
-        table["model"] = {"name": model} | table.get("model", {})
-    elif model is not None:
-        table["model"] = {"name": COTRAINED} | table.get("model", {})
-        table["recommender"] = {**table.get("recommender", {}), "model": model}
-    table = apply_sets(table, sets)
-    if "model" in table:
-        table["model"] = {"name": LINEAR, **table["model"]}
-    meant = COTRAINED if model in MODELS else model
-    if "model" in table and meant not in (None, table["model"]["name"]):
-        raise ConfigError(f"--model {model} and the table [model] name two models")
-    if model in MODELS and (set_to := table["recommender"]["model"]) != model:
-        raise ConfigError(f"--model {model} and --set recommender.model={set_to} name two models")
-    over = [
-        f"{section}.{key}"
-        for section, values in named_start.items()
-        for key, value in values.items()
-        if value != table[section][key] == given.get(section, {}).get(key)
-    ]
-    if over:
-        remark(
-            f"{path} overrides {', '.join(over)} of the preset {start}; "
-            f"cerec settings --preset {start} prints a file that does not"
-        )
-    return parse_merged(table, path, sets)
 
 
 def train(
@@ -130,14 +80,15 @@ def train(
     origin = origin_of(out_folder) if resume else None
     below = origin[0] if origin else None
     asked = [f"model.{name}=true" for name, on in (("holdout", holdout), ("agent", agent)) if on]
-    settings = read_config(config, (sets or []) + asked, model=model, start=start, below=below)
+    tables = apply_sets({}, (sets or []) + asked)
+    settings = RunConfig.of(tables, preset=start, file=config, model=model, below=below)
     if origin and seed is None:
         seed = origin[1]
     dataset = load(data, format=format, **reading(option, columns, delimiter))
     for note in dataset.notes:
         remark(note)
     with progress() as bar:
-        meter = Meter(bar, settings.train)
+        meter = Meter(bar, settings.train.metric)
         try:
             run = fit(
                 dataset,
@@ -160,45 +111,22 @@ def train(
 class Meter:
     """Shows the rows of a training: a bar on a terminal, elsewhere a line for every look."""
 
-    def __init__(self, bar: Progress, config: TrainConfig) -> None:
+    def __init__(self, bar: Progress, metric: str) -> None:
         self.epochs = 0
-        self._bar, self._config = bar, config
+        self._bar, self._metric = bar, metric
         self._task = bar.add_task("training", total=None, note="")
-        self._latest: dict[str, Any] = {}  # the reward, which not every epoch has
-        self._phase, self._seen, self._seconds = "", 0, 0.0
 
     def __call__(self, row: dict[str, Any]) -> None:
         """Show one row."""
         self.epochs += 1
-        if "reward" in row:
-            self._latest["reward"] = row["reward"]
-        row = self._latest | row
-        if row["phase"] != self._phase:
-            self._phase, self._seen, self._seconds = row["phase"], 0, 0.0
-        self._seen, self._seconds = self._seen + 1, self._seconds + row["seconds"]
+        phase, note = str(row["phase"]), figures(row, ("loss", "reward", self._metric))
         if row["epoch"] == 1:
-            self._bar.update(self._task, total=row["until"])  # and forget the speed of before
-        self._bar.tasks[0].total = row["until"]
+            self._bar.reset(self._task)  # the speed is that of this phase
         self._bar.update(
-            self._task,
-            description=str(row["phase"]),
-            completed=row["epoch"],
-            note=figures(row, ("loss", "reward", self._config.metric)),
+            self._task, description=phase, total=row["until"], completed=row["epoch"], note=note
         )
-        if not err.is_terminal and (row["phase"] == "agent" or self._config.metric in row):
-            most = f"at most {self._config.epochs}"
-            if row["phase"] == "agent":
-                most = f"{self._config.agent_epochs}"
-            done = f"{row['phase']} epoch {row['epoch']} of {most}: {figures(row)}"
-            remark(done + self._left(row))
-
-    def _left(self, row: dict[str, Any]) -> str:
-        """The minutes until this phase ends if validation finds nothing better, where it is some.
-
-        By the mean of the epochs seen, as the agent learns in some of them alone.
-        """
-        minutes = self._seconds / self._seen * (row["until"] - row["epoch"]) / 60
-        return f"; {minutes:.0f} min left if nothing better comes" if minutes >= 1 else ""
+        if not err.is_terminal and (phase == "agent" or self._metric in row):
+            remark(f"{phase} epoch {row['epoch']} of {row['until']}: {figures(row)}")
 
 
 def tell(run: Run, folder: Path, done: str) -> None:
@@ -235,33 +163,20 @@ def tell(run: Run, folder: Path, done: str) -> None:
 
 def tell_chosen(run: Run) -> None:
     """What validation chose for the default recommender, in two lines."""
-    chosen = run.meta["chosen"]
+    chosen, weights = run.meta["chosen"], run.meta["chosen"]["weights"]
     heavy = sorted(chosen["relations"].items(), key=lambda pair: -pair[1])[:3]
     names = [run.data.relations.name(run.data.relations.row(r)) for r, w in heavy if w > 0]
-    says = (
-        f"relations that say most: {', '.join(names)}" if names else "attributes say nothing here"
-    )
+    says = f"relations that say most: {', '.join(names)}" if names else "attributes say nothing"
     factors = "with factors" if chosen["factors"] else "without factors"
-    looks = chosen["looks"] + chosen["weights"]["looks"]
-    remark(f"chosen by {looks} looks at validation: {factors}; {says}")
-    remark(counted(run))
+    remark(f"chosen by {chosen['looks'] + weights['looks']} looks at validation: {factors}; {says}")
+    kinds = {"none": "alike", "rating": "by their rating", "log": "by the logarithm of the rating"}
+    age = weights["half_life"]
+    ages = f", half after {age / 86_400:.3g} days" if age else ""
+    remark(f"interactions count {kinds[weights['kind']]}{ages}")
     if left := chosen["values"]["left_out"]:
         remark(f"{left:,} values are on fewer than {SUPPORT} items and are left out")
     if run.meta["refitted"]:
         remark("the figures are of the model before it was fitted once more, on all interactions")
-
-
-def counted(run: Run) -> str:
-    """What the interactions of a run count by, in a line."""
-    found, table = run.meta["chosen"]["weights"], run.data.interactions
-    kinds = {"none": "alike", "rating": "by their rating", "log": "by the logarithm of the rating"}
-    words = f"interactions count {kinds[found['kind']]}"
-    if table.rating is None:
-        words += " (the data have no ratings or plays)"
-    age = "at any age"
-    if found["half_life"]:
-        age = f"half after {found['half_life'] / 86_400:.3g} days"
-    return f"{words}, {age}{' (the data have no times)' if table.time is None else ''}"
 
 
 def origin_of(folder: Path) -> tuple[RunConfig, int] | None:

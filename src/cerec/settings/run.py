@@ -14,8 +14,8 @@ from cerec.settings.agent import AgentConfig, EncoderConfig
 from cerec.settings.base import parse, settings
 from cerec.settings.data import FilterConfig, SplitConfig
 from cerec.settings.linear import LinearConfig
-from cerec.settings.models import resolve
-from cerec.settings.recommender import RecommenderConfig
+from cerec.settings.models import installed, resolve
+from cerec.settings.recommender import MODELS, RecommenderConfig
 from cerec.settings.train import SignalConfig, TrainConfig
 
 LINEAR, COTRAINED = "linear", "cotrained"
@@ -48,19 +48,34 @@ class RunConfig:
         *,
         preset: str | None = None,
         file: str | Path | None = None,
+        model: str | None = None,
+        below: RunConfig | None = None,
     ) -> RunConfig:
-        """A preset, on top of it a TOML file, on top of that tables such as
-        `{"train": {"epochs": 50}}`: what `--preset`, `--config` and `--set` are on the command
-        line.
+        """The settings `below`, on top of them a preset, a TOML file, a model, and tables such as
+        `{"train": {"epochs": 50}}`, in this order: what `--preset`, `--config`, `--model` and
+        `--set` are on the command line.
         """
         path = None if file is None else Path(file)
-        start = {} if preset is None else preset_tables(preset)
-        given = read_tables(path) if path else {}
-        on_top = merged(tables or {})
-        if "model" in on_top:
-            on_top["model"] = {"name": LINEAR, **start.get("model", {}), **on_top["model"]}
-        names = [f"{section}.{key}" for section, values in (tables or {}).items() for key in values]
-        return parse_merged(merged(start, given, on_top), path, names)
+        table = merged(
+            to_table(below) if below else {},
+            {} if preset is None else preset_tables(preset),
+            read_tables(path) if path else {},
+        )
+        if model in MODELS:
+            table = merged(table, {"recommender": {"model": model}})
+        if model is not None:
+            own = COTRAINED if model in MODELS else _known(model)
+            same = table.get("model", {}).get("name", LINEAR) == own
+            table["model"] = {**(table.get("model", {}) if same else {}), "name": own}
+        table = merged(table, tables or {})
+        if "model" in table:
+            table["model"] = {"name": LINEAR, **table["model"]}
+        over = {f"{section}.{key}" for section, values in (tables or {}).items() for key in values}
+        try:
+            return parse(RunConfig, table).resolved()
+        except ConfigError as error:
+            line = path and _line_of(_text(path), str(error), over)
+            raise ConfigError(f"{path}, line {line}: {error}" if line else str(error)) from None
 
     @property
     def linear(self) -> LinearConfig | None:
@@ -85,6 +100,14 @@ class RunConfig:
                 "recommender, signals, encoder, agent and train"
             )
         return self
+
+
+def _known(model: str) -> str:
+    """The name of a model, refused where there is none of that name."""
+    if model not in (names := [*OURS, *MODELS, *installed()]):
+        hint = near_matches(model, names, most=1) or names
+        raise ConfigError(f"unknown model {model!r}; did you mean {' or '.join(hint)}?")
+    return model
 
 
 PRESETS: dict[str, dict[str, dict[str, Any]]] = {"paper": {"model": {"name": COTRAINED}}}
@@ -137,40 +160,21 @@ def read_tables(path: Path) -> dict[str, Any]:
     return found
 
 
-def parse_merged(table: Mapping[str, Any], path: Path | None, sets: Iterable[str]) -> RunConfig:
-    """The settings of a file and of what went on top; a broken rule names the line of the file."""
-    try:
-        return parse(RunConfig, table).resolved()
-    except ConfigError as error:
-        over = {text.partition("=")[0].strip() for text in sets}
-        line = path and _line_of(_text(path), str(error), over)
-        raise ConfigError(f"{path}, line {line}: {error}" if line else str(error)) from None
-
-
 def _line_of(text: str, message: str, over: Collection[str] = ()) -> int | None:
-    """The line of the setting that a message names, `section.key` or `'key' in [section]`.
-
-    Settings in `over` are not looked for.
-    """
+    """The line of the setting that a message names; settings in `over` are not looked for."""
     section = ""
     for number, line in enumerate(text.splitlines(), start=1):
         if header := re.match(r"\s*\[\s*([\w-]+)\s*\]", line):
             section = header[1]
-            if f"{section!r} at the top level" in message or f"[{section}] must" in message:
-                return number
-        elif pair := re.match(r"\s*([\w-]+)\s*=", line):
-            key = pair[1]
-            if f"{section}.{key}" in over:
-                continue
-            said = [
-                f"{section}.{key} ",
-                f"{section}.{key},",
-                f"{key!r} in [{section}]",
-                f"[{key}] must",
-            ]
+            said = [f"{section!r} at the top level", f"[{section}] must"]
+        elif (pair := re.match(r"\s*([\w-]+)\s*=", line)) and f"{section}.{pair[1]}" not in over:
+            key, name = pair[1], f"{section}.{pair[1]}"
+            said = [f"{name} ", f"{name},", f"{key!r} in [{section}]", f"[{key}] must"]
             said.append(f"{key!r} at the top level")
-            if any(words in f"{message} " for words in said):
-                return number
+        else:
+            continue
+        if any(words in f"{message} " for words in said):
+            return number
     return None
 
 

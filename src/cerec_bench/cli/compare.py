@@ -10,8 +10,8 @@ import typer
 
 from cerec.cli.arguments import named
 from cerec.cli.console import print_json, progress, remark
-from cerec.cli.train import read_config
 from cerec.errors import ConfigError
+from cerec.settings.run import RunConfig, apply_sets
 from cerec_bench.cli.show import show
 
 DEFAULT = (
@@ -79,7 +79,7 @@ def compare(
         search=search or SPACES,
         reference=reference or "linear",
     )
-    settings = read_config(None, sets or [])
+    settings = RunConfig.of(apply_sets({}, sets or []))
     dataset, _ = apply(load(data, format=format), settings.filters)
     parts = split(dataset, settings.split, seed=split_seed)
     started = time.perf_counter()

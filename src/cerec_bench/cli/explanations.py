@@ -10,8 +10,8 @@ import typer
 
 from cerec.cli.arguments import named
 from cerec.cli.console import print_json, progress, remark
-from cerec.cli.train import read_config
 from cerec.errors import ConfigError
+from cerec.settings.run import RunConfig, apply_sets
 from cerec_bench.cli.show import show
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def compare_explanations(
         draws=draws,
         reference=reference or "cerec",
     )
-    settings = read_config(config, sets or [], start="paper")
+    settings = RunConfig.of(apply_sets({}, sets or []), file=config, preset="paper")
     if agent_epochs is not None:
         settings = replace(settings, train=replace(settings.train, agent_epochs=agent_epochs))
     results, grids = {}, []
