@@ -19,13 +19,12 @@ def slow_parts(run: cerec.Run, user: int, k: int) -> tuple[list[int], np.ndarray
     relations = sorted(set(s.relation.tolist()))
     scores = s.scores(np.array([user]))[0]
     unseen = [i for i in range(s.n_items) if i not in set(s.known.row(user).tolist())]
-    told = np.zeros((len(unseen), len(relations) + 3))
+    told = np.zeros((len(unseen), len(relations) + 2))
     for row, item in enumerate(unseen):
         c = s.contributions(user, item)
         for value, part in c.values:
             told[row, relations.index(int(s.relation[value]))] += part
-        told[row, -3] = sum(part for _, part in c.history)
-        told[row, -2], told[row, -1] = c.popularity, c.own
+        told[row, -2], told[row, -1] = sum(part for _, part in c.history), c.own
     order = np.argsort(-scores[unseen], kind="stable")[:k]
     less = told - told.mean(axis=0)
     return [unseen[n] for n in order], less[order], scores[unseen][order] - scores[unseen].mean()

@@ -19,7 +19,6 @@ def slow_trial(run: cerec.Run, relation: str, users: list[int]) -> tuple[np.ndar
     """(V,) places now and with other values, by ranking the whole list for every change."""
     s, r = run.subject, run.data.relations.row(relation)
     values = np.flatnonzero(s.relation == r)
-    common = s.model.arrays.common
     odds = s.support[values].astype(float)
     now, then = np.zeros(len(values)), np.zeros(len(values))
     for u in users:
@@ -27,7 +26,7 @@ def slow_trial(run: cerec.Run, relation: str, users: list[int]) -> tuple[np.ndar
         shown = scores[0].copy()
         shown[s.known.row(u)] = -np.inf
         before = set(np.argsort(-shown, kind="stable")[:K].tolist())
-        total = effects[0] + common
+        total = effects[0]
         for i in range(s.n_items):
             mine = [v for v in s.of_item.row(i).tolist() if v in values]
             others = [v for v in values.tolist() if v not in mine]

@@ -2,7 +2,7 @@
 
 For a user and an item that both runs know, the change of the score is split exactly:
 
-    score_b - score_a = sum over relations + history + common + own      (other, where untold)
+    score_b - score_a = sum over relations + history + own      (other, where untold)
 
 and an item moves against the change of the cut-off, the score of the last place of the list. Two
 models of different kinds count in different units; then each is divided by the standard deviation
@@ -31,7 +31,6 @@ from cerec.recommend.subject import Subject
 _CASES, _BLOCK = 10, 256
 _WORDS = {
     "history": "what the user took before",
-    "common": "what everybody makes of its attributes",
     "own": "its own popularity",
     "other": "what attributes do not explain",
 }
@@ -225,9 +224,8 @@ def _scores(
         rest = scores[row, items] - out.sum(axis=1)
         n = len(side.parts.relations)
         if inside.told:
-            for place, of in ((n + 1, inside.popularity), (n + 2, inside.own)):
-                out[np.arange(len(row)), columns[place]] += of[items]
-                rest = rest - of[items]
+            out[np.arange(len(row)), columns[n + 1]] += inside.own[items]
+            rest = rest - inside.own[items]
         out[np.arange(len(row)), columns[n]] += rest
         return out / unit[row][:, None]
 

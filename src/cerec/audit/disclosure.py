@@ -13,14 +13,12 @@ _SMALL = 0.01
 _PERSON = {
     "relation": "the {name} of an item",
     "history": "what you took before",
-    "common": "how popular items with its attributes are",
     "own": "how popular an item is by itself",
     "other": "things that no attribute tells",
 }
 _ACT = {
     "relation": "take more items whose {name} you like: the list follows your own items",
     "history": "take other items, or have some of yours removed from your history",
-    "common": "nothing: it is the same for everybody",
     "own": "nothing: it is the same for everybody",
     "other": "take other items, or have some of yours removed from your history",
 }

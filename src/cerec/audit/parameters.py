@@ -34,8 +34,7 @@ _RANGED = 500  # users of the range over settings
 _AS_GOOD = 0.99  # of the best setting on validation
 WORDS = {
     "history": "what the user took before",
-    "common": "popularity that its attributes explain",
-    "own": "popularity beyond that",
+    "own": "popularity that its attributes do not explain",
     "other": "everything that attributes do not explain",
 }
 
@@ -45,7 +44,7 @@ class Parameter:
     """One thing that the order of lists depends on."""
 
     kind: str
-    """`relation`, `history`, `common`, `own` or `other`."""
+    """`relation`, `history`, `own` or `other`."""
     id: str
     name: str
     share: Share

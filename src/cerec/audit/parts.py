@@ -1,9 +1,9 @@
 """The parts of the scores of whole lists, for blocks of users.
 
-    score - mean score of the unseen items = sum over relations + history + common + own
+    score - mean score of the unseen items = sum over relations + history + own
 
-A part is what the item has of it, less what the average unseen item of the user has. `common` is
-the part of popularity that values explain, `own` the popularity beyond that. A model that does
+A part is what the item has of it, less what the average unseen item of the user has. `own` is
+the popularity that values do not explain. A model that does
 not tell its inside has all that values do not explain in the place of `history`.
 """
 
@@ -88,7 +88,7 @@ class Parts:
     @property
     def names(self) -> list[str]:
         """Kinds of the parts: one `relation` for each, then the others."""
-        rest = ["history", "common", "own"] if self.inside.told else ["other"]
+        rest = ["history", "own"] if self.inside.told else ["other"]
         return ["relation"] * len(self.relations) + rest
 
     def each(self, users: NDArray[np.integer], work: Callable[[Block], T]) -> Iterator[T]:
@@ -117,20 +117,20 @@ class Parts:
             effects,
             listed,
             cutoff,
-            part=np.zeros((*shape, len(self.relations) + 3)),
+            part=np.zeros((*shape, len(self.relations) + 2)),
             lift=np.zeros(shape),
             value=np.full(shape, -1, np.int32),
             against=np.zeros(shape, bool),
             sums=np.zeros((2, len(s.vocabulary))),
         )
         _parts(known.indptr, known.indices, self._facts, self.inside, out)
-        return out if self.inside.told else out._replace(part=out.part[..., :-2])
+        return out if self.inside.told else out._replace(part=out.part[..., :-1])
 
 
 @lean
 def _usual(u, scores, effects, seen, facts, inside, usual):  # type: ignore[no-untyped-def]
-    """What every value adds to the average unseen item, and that item's score, common and own."""
-    n, mean, common, own = 0, 0.0, 0.0, 0.0
+    """What every value adds to the average unseen item, and that item's score and own."""
+    n, mean, own = 0, 0.0, 0.0
     for v in range(len(usual)):
         usual[v] = facts.total[v]
     for j in range(scores.shape[1]):
@@ -141,12 +141,11 @@ def _usual(u, scores, effects, seen, facts, inside, usual):  # type: ignore[no-u
         n += 1
         mean += scores[u, j]
         if inside.told:
-            common += inside.popularity[j]
             own += inside.own[j]
     n = max(n, 1)
     for v in range(len(usual)):
         usual[v] *= effects[u, v] / n
-    return mean / n, common / n, own / n
+    return mean / n, own / n
 
 
 @lean
@@ -180,28 +179,27 @@ def _values(i, effect, facts, part, sums) -> tuple[int, float]:  # type: ignore[
 
 
 @lean
-def _rest(i, lift, common, own, inside, part) -> None:  # type: ignore[no-untyped-def]
-    """The parts that are not of values: the last three add up to what is left of the lift."""
-    n = len(part) - 3
+def _rest(i, lift, own, inside, part) -> None:  # type: ignore[no-untyped-def]
+    """The parts that are not of values: the last two add up to what is left of the lift."""
+    n = len(part) - 2
     for a in range(n):
         lift -= part[a]
     if inside.told:
-        part[n + 1] = inside.popularity[i] - common
-        part[n + 2] = inside.own[i] - own
-        lift -= part[n + 1] + part[n + 2]
+        part[n + 1] = inside.own[i] - own
+        lift -= part[n + 1]
     part[n] = lift
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def _parts(known_at, known, facts, inside, out):  # type: ignore[no-untyped-def]
     """Fill the block `out`."""
-    scores, effects, n_rel = out.scores, out.effects, out.part.shape[2] - 3
+    scores, effects, n_rel = out.scores, out.effects, out.part.shape[2] - 2
     n_values = effects.shape[1]
     seen = np.full(scores.shape[1], -1, np.int64)
     usual, count, of_rel = np.empty(n_values), np.zeros(n_values), np.empty(n_rel)
     for u in range(len(scores)):
         seen[known[known_at[u] : known_at[u + 1]]] = u
-        mean, common, own = _usual(u, scores, effects, seen, facts, inside, usual)
+        mean, own = _usual(u, scores, effects, seen, facts, inside, usual)
         of_rel[:] = 0.0
         for v in range(n_values):
             of_rel[facts.relation[v]] += usual[v]
@@ -219,6 +217,6 @@ def _parts(known_at, known, facts, inside, out):  # type: ignore[no-untyped-def]
                 out.value[u, r] = top
             if top >= 0 and inside.told:
                 out.against[u, r] = count[top] < size * inside.share[top]
-            _rest(i, out.lift[u, r], common, own, inside, part)
+            _rest(i, out.lift[u, r], own, inside, part)
         for v in range(n_values):
             out.sums[0, v] -= shown * usual[v]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cerec.data.ragged import Ragged
 from cerec.recommend.linear.fit import split_popularity
 from cerec.recommend.linear.folding import Folding, value_vectors
-from cerec.recommend.linear.model import Linear, LinearArrays
+from cerec.recommend.linear.model import LinearArrays
 from cerec.recommend.linear.values import shares, unit_weights
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.rank import lean, lists
@@ -31,8 +31,6 @@ class _Setup(NamedTuple):
     """(V,) how often each value is tried: items that have it."""
     place: NDArray[np.int64]
     """(V,) rows of the values in effects."""
-    common: Doubles
-    """(V,) what everybody makes of them."""
     scale: Doubles
 
 
@@ -73,7 +71,7 @@ def places(
         known = subject.known.take(some)
         scores, effects = subject.both(some)
         shown = lists(scores, known.indptr, known.indices, min(k + 1, items))
-        total = effects[:, values] + setup.common
+        total = np.ascontiguousarray(effects[:, values])
         facts = setup.of_item.indptr, setup.of_item.indices, setup.odds, setup.scale
         _try(scores, known.indptr, known.indices, shown, k, total, *facts, first, out)
         progress(len(some))
@@ -86,10 +84,8 @@ def _setup(subject: Subject, values: NDArray[np.int64]) -> _Setup:
     of = subject.of_item
     mine = place[of.indices] >= 0
     own = Ragged.from_pairs(of.row_of()[mine], place[of.indices[mine]], len(of))
-    model = subject.model
-    common = model.arrays.common[values] if isinstance(model, Linear) else np.zeros(len(values))
     odds = np.bincount(own.indices, minlength=len(values)).astype(np.float64)
-    return _Setup(own, odds, values, common, subject.scale)
+    return _Setup(own, odds, values, subject.scale)
 
 
 @lean

@@ -4,7 +4,7 @@ Each item alone gets each other value of the relation, weighed by how many items
 all other items stay as they are. So a listed item leaves for some of these values, and an unlisted
 one comes in for some. It is about what the recommender does, not about the world.
 
-What everybody makes of a value counts as well as what the user does: `e(u, a) + c_a`.
+What everybody makes of a value counts as well as what the user does.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Signs:
         np.add.at(self._listed, items[there], 1)
         np.add.at(self._moved, items[there & found], 1)
         if self._parts.inside.told:
-            popular = block.part[..., -2:].sum(axis=-1)
+            popular = block.part[..., -1]
             self._popular += int((there & (popular > block.lift - popular)).sum())
 
     def found(self) -> list[Sign]:

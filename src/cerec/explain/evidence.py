@@ -1,9 +1,9 @@
 """Why items stand where they stand, for blocks of users: the kinds of parts of a score against
 those of the average unseen item, the parts that say most, and counts that bear them out.
 
-    score = own + popularity + history + scale * (sum of the effects of its values)
+    score = own + history + scale * (sum of the effects of its values)
 
-A model that does not say its parts has `other` in place of own, popularity and history.
+A model that does not say its parts has `other` in place of own and history.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cerec.explain.changes.answers import Answers
 from cerec.explain.parts import Parts, history_parts, make_person, turn_to
 from cerec.recommend.rank import Doubles, Ints, Longs, lean
 
-NONE, VALUE, HISTORY, POPULARITY, OWN, OTHER = range(6)
+NONE, VALUE, HISTORY, OWN, OTHER = range(5)
 TOP = 3
 """Parts of a score that are named."""
 _HALF = 0.5  # of the largest part: what is named beside it; of an effect: what counts must carry
@@ -32,7 +32,6 @@ class Evidence(NamedTuple):
     usual_values: Doubles
     usual_history: Doubles
     usual_own: Doubles
-    usual_popularity: Doubles
     main: NDArray[np.int8]  # the kind with the largest sum, NONE where nothing is above average
     named: Ints  # (n, 3) the largest parts of that kind, -1 for none
     kind: NDArray[np.int8]  # (n, 3) the largest parts of all kinds
@@ -51,7 +50,7 @@ def evidence(
 ) -> Evidence:
     """Evidence for answers about these users, rising; `scores` and `effects` by user."""
     n, m = len(a), len(a.lost)
-    means = [np.zeros(n) for _ in range(5)]
+    means = [np.zeros(n) for _ in range(4)]
     named, row, example = (np.full((n, w), -1, np.int32) for w in (TOP, TOP, 2))
     kinds, part = np.zeros((n, TOP), np.int8), np.full((n, TOP), -np.inf)
     counts = np.full(n, -1, np.int32), np.zeros(n, np.int32), np.zeros(n), example
@@ -121,7 +120,7 @@ def _put(kind: int, row: int, part: float, kinds, rows, parts) -> None:  # type:
 @lean
 def _averages(u, scores, effect, seen, parts, out, first, last):  # type: ignore[no-untyped-def]
     """Means over the unseen items of user u, into the rows from `first` to `last`."""
-    n, total, own, popularity = 0, 0.0, 0.0, 0.0
+    n, total, own = 0, 0.0, 0.0
     values = 0.0
     for v in range(len(effect)):
         values += effect[v] * parts.total[v]
@@ -136,12 +135,11 @@ def _averages(u, scores, effect, seen, parts, out, first, last):  # type: ignore
         total += scores[u, j]
         if parts.told:
             own += parts.own[j]
-            popularity += parts.popularity[j]
     n = max(n, 1)
     for p in range(first, last):
         out.mean[p], out.usual_values[p] = total / n, values / n
-        out.usual_own[p], out.usual_popularity[p] = own / n, popularity / n
-        out.usual_history[p] = (total - values - own - popularity) / n
+        out.usual_own[p] = own / n
+        out.usual_history[p] = (total - values - own) / n
 
 
 @lean
@@ -153,26 +151,22 @@ def _sums(p, item, score, effect, parts, out) -> None:  # type: ignore[no-untype
         part = parts.scale[item] * effect[v]
         values += part
         _put(VALUE, v, part, out.kind[p], out.row[p], out.part[p])
-    own = popularity = 0.0
+    own = 0.0
     if parts.told:
-        own, popularity = parts.own[item], parts.popularity[item]
-        best = own - out.usual_own[p]
-        _put(OWN, -1, best, out.kind[p], out.row[p], out.part[p])
-        best = popularity - out.usual_popularity[p]
-        _put(POPULARITY, -1, best, out.kind[p], out.row[p], out.part[p])
-    rest = score - values - own - popularity - out.usual_history[p]
+        own = parts.own[item] - out.usual_own[p]
+        _put(OWN, -1, own, out.kind[p], out.row[p], out.part[p])
+    rest = score - values - own - out.usual_own[p] - out.usual_history[p]
     values -= out.usual_values[p]
-    common = own + popularity - out.usual_own[p] - out.usual_popularity[p]
     if not parts.told:
         _put(OTHER, -1, rest, out.kind[p], out.row[p], out.part[p])
     out.main[p] = NONE
     if score > out.mean[p]:
-        if values >= rest and values >= common:
+        if values >= rest and values >= own:
             out.main[p] = VALUE
-        elif rest >= common:
+        elif rest >= own:
             out.main[p] = HISTORY if parts.told else OTHER
         else:
-            out.main[p] = POPULARITY
+            out.main[p] = OWN
 
 
 @lean

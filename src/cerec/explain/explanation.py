@@ -18,7 +18,7 @@ Certificate = Literal["minimum", "toward", "irreducible"]
 `irreducible`: no change can be left out."""
 Asked = Literal["why", "why_not"]
 By = Literal["attributes", "history", "agent"]
-Kind = Literal["value", "history", "own", "popularity", "other", "usual values", "usual history"]
+Kind = Literal["value", "history", "own", "other", "usual values", "usual history"]
 ANSWERED = ("verified", "canonical", "fitted")
 FORMAT = 2
 """Version of the fields, in `to_dict` under `format`."""
@@ -69,8 +69,8 @@ class Reason:
     """One part of a score. All parts add up to how far it is above the average unseen item's.
 
     A value and an item of the history count in full. What the values, and the history, do for the
-    average unseen item is taken off by one part each (`usual values`, `usual history`); `own`
-    and `popularity` are already relative to that item.
+    average unseen item is taken off by one part each (`usual values`, `usual history`); `own` is
+    already relative to that item.
     """
 
     kind: Kind

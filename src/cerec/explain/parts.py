@@ -1,6 +1,6 @@
 """What a linear model says of the parts of its scores, found by its arrays; others say nothing.
 
-A score is a sum: own + popularity + a part for each item of the history + a part for each value.
+A score is a sum: own + a part for each item of the history + a part for each value.
 An item h of the history adds to the score of item i, by itself and by way of the factors,
 
     w_h (B[h, i] + V_h . (rest V'V + sum of w V V' over the history + pull 1)^-1 z_i)
@@ -34,7 +34,6 @@ class Parts(NamedTuple):
     history: Ints
     weight: Doubles
     own: Doubles  # (I,)
-    popularity: Doubles  # (I,)
     speaker_at: Longs  # (I + 1,) where the items that speak for each item start
     speaker: Ints
     strength: NDArray[np.float32]  # B[speaker, item]
@@ -57,9 +56,8 @@ def parts_of(subject: Subject) -> Parts:
     if a is None or not all(hasattr(a, name) for name in _NAMES):
         none, table, longs, ints = np.zeros(0), np.zeros((0, 0)), np.zeros(1, np.int64), np.zeros(0)
         pairs = longs, ints.astype(np.int32), np.zeros(0, np.float32)
-        said = longs, pairs[1], none, none, none, *pairs, none, none, none, table, table, table, 0.0
+        said = longs, pairs[1], none, none, *pairs, none, none, none, table, table, table, 0.0
         return Parts._make([*items, False, *said])
-    common = np.bincount(of_item.row_of(), a.common[of_item.indices], minlength=len(of_item))
     weight, _, pull = (float(x) for x in a.factor)
     inner = np.zeros_like(a.item_vector)
     np.add.at(inner, of_item.row_of(), a.value_vector[of_item.indices])
@@ -68,7 +66,7 @@ def parts_of(subject: Subject) -> Parts:
     taken = np.asarray(subject.model.taken)  # type: ignore[attr-defined]
     rest = weight * (a.item_vector - a.scale[:, None] * inner)
     factors = a.item_vector, rest, a.gram, pull
-    numbers = a.own, a.scale * common, *pairs, a.share, a.unit, taken
+    numbers = a.own, *pairs, a.share, a.unit, taken
     return Parts._make([*items, True, *history, *numbers, *factors])
 
 

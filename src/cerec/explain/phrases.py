@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cerec.data.dataset import Dataset
 from cerec.explain import wording as w
 from cerec.explain.changes.answers import STATUS
-from cerec.explain.evidence import HISTORY, OTHER, POPULARITY, VALUE
+from cerec.explain.evidence import HISTORY, OTHER, OWN, VALUE
 from cerec.explain.solver import Solved
 from cerec.recommend.subject import Subject
 
@@ -101,7 +101,7 @@ def _why(solved: Solved, labels: Labels) -> Ints:
     out[value] = np.where(named[value] == 1, 1, np.where(same[value], 2, 3))
     history = (e.main == HISTORY) & (named > 0)
     out[history] = 3 + named[history]
-    out[e.main == POPULARITY] = 7
+    out[e.main == OWN] = 7
     out[e.main == OTHER] = 8
     return out
 

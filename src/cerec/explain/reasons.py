@@ -2,10 +2,10 @@
 
 The parts of `reasons` add up to the score less the mean score of the user's unseen items:
 
-    sum over values + sum over the history + own + popularity + usual values + usual history
+    sum over values + sum over the history + own + usual values + usual history
 
 A value and an item of the history count in full; "usual values" and "usual history" take off what
-they add to the average unseen item, and own and popularity are less the mean over those items. A
+they add to the average unseen item, and own is less the mean over those items. A
 model that tells only the effects of values has one part `other` for the rest, less its mean.
 """
 
@@ -54,7 +54,7 @@ class Reasons:
         less: Evidence | None = None,
         n: int = 0,
     ) -> list[Reason]:
-        """The parts of a score itself, which they add up to; own, popularity and other less those
+        """The parts of a score itself, which they add up to; own and other less those
         of the average item where row `n` of `less` tells them.
         """
         said, labels = self._solver.parts, self._labels
@@ -65,11 +65,10 @@ class Reasons:
         ids = labels.data.items.ids
         for h, x in zip(history.tolist(), told.tolist(), strict=True):
             out.append(Reason("history", x, ids[h], labels.item[h]))
-        usual = (less.usual_own[n], less.usual_popularity[n], less.usual_history[n]) if less else ()
-        own, popularity, other = map(float, usual or (0.0, 0.0, 0.0))
+        usual = (less.usual_own[n], less.usual_history[n]) if less else ()
+        own, other = map(float, usual or (0.0, 0.0))
         if said.told:
             out.append(Reason("own", float(said.own[item]) - own))
-            out.append(Reason("popularity", float(said.popularity[item]) - popularity))
         else:
             rest = score - float(part.sum()) - float(told.sum())
             out.append(Reason("other", rest - other))

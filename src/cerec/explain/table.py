@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cerec.explain import wording as w
-from cerec.explain.evidence import HISTORY, NONE, OTHER, OWN, POPULARITY, TOP, VALUE
+from cerec.explain.evidence import HISTORY, NONE, OTHER, OWN, TOP, VALUE
 from cerec.explain.explanation import Explanation
 from cerec.explain.phrases import Labels, Phrases, phrases
 from cerec.explain.solver import Solved
@@ -47,7 +47,6 @@ _KINDS = {
     NONE: None,
     VALUE: "value",
     HISTORY: "history",
-    POPULARITY: "popularity",
     OWN: "own",
     OTHER: "other",
 }

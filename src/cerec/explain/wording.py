@@ -208,7 +208,6 @@ def compared(item: Named, other: Named, difference: float, parts: Sequence[Reaso
 
 REASON = {
     "own": "liked more than its attributes say",
-    "popularity": "attributes that everybody likes",
     "other": "what its attributes do not carry",
     "usual values": "usual: attributes of the average item",
     "usual history": "usual: what your history says for the average item",

@@ -142,9 +142,7 @@ class Contributions:
     history: tuple[tuple[int, float], ...]
     """(item row, part) of every item of the history."""
     values: tuple[tuple[int, float], ...]
-    """(value row, part) of every value of the item."""
-    popularity: float
-    """What everybody makes of the item's values."""
+    """(value row, part) of every value of the item: what the user and everybody make of it."""
     own: float
     """What everybody makes of the item beyond its values."""
 
@@ -152,4 +150,4 @@ class Contributions:
     def total(self) -> float:
         """The score, but for rounding."""
         parts = [part for _, part in (*self.history, *self.values)]
-        return sum(parts) + self.popularity + self.own
+        return sum(parts) + self.own

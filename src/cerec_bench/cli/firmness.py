@@ -72,13 +72,10 @@ def truth(
     from cerec_bench.firmness.truth import truth as measure
 
     worlds = [measure(WorldConfig(), int(seed)) for seed in seeds.split(",")]
-    results = {}
-    for name, found in zip(("default", "with c_a"), zip(*worlds, strict=True), strict=True):
-        rows = [*found, Truth.mean(list(found))]
-        results[name] = [asdict(row) for row in rows]
-        for row in rows:
-            out.print(f"{name}: {row}")
-    _keep(out_file, results)
+    rows = [*worlds, Truth.mean(worlds)]
+    for row in rows:
+        out.print(str(row))
+    _keep(out_file, [asdict(row) for row in rows])
 
 
 def _keep(path: Path | None, results: object) -> None:

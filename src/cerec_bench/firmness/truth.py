@@ -14,7 +14,7 @@ For the changes of an answer, with what is planted:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -53,18 +53,14 @@ class Truth:
         return Truth("mean", pairs=pairs, in_both=both, **shares)
 
 
-def truth(config: WorldConfig, seed: int, *, k: int = 20) -> tuple[Truth, Truth]:
-    """How true the default answers are in one world; and those whose effects also hold what
-    everybody makes of a value.
-    """
+def truth(config: WorldConfig, seed: int, *, k: int = 20) -> Truth:
+    """How true the default answers are in one world."""
     data = make_world(config, seed=seed, name=f"world-{seed}")
     world = World.of(data)
-    subject = world.subject()
     strengths = strengths_of(config, seed, world.facts)
     rates = rates_of(config, strengths, seed, world.facts)
-    both = (subject, with_common(subject))
-    plain, common = (_judged(data, s, strengths[:, s.vocabulary], rates, k) for s in both)
-    return plain, common
+    subject = world.subject()
+    return _judged(data, subject, strengths[:, subject.vocabulary], rates, k)
 
 
 def _judged(data: Dataset, subject: Subject, strengths: Doubles, rates: Doubles, k: int) -> Truth:
@@ -119,23 +115,3 @@ def rates_of(config: WorldConfig, strengths: Doubles, seed: int, facts: Facts) -
     by_item[facts.of_item.indices, facts.of_item.row_of()] = 1.0
     rates = strengths @ by_item - config.popularity * np.log1p(rank)
     return np.ascontiguousarray(rates)
-
-
-class _Common:
-    """The same scores, with effects that hold what everybody makes of a value as well."""
-
-    def __init__(self, subject: Subject) -> None:
-        self._model = subject.model
-        arrays = subject.model.arrays  # type: ignore[attr-defined]
-        up = 2.0 ** int(arrays.bits[0])
-        self._common = np.rint(arrays.common * up) / up
-
-    def both(self, users: np.ndarray) -> tuple[Doubles, Doubles]:
-        """Scores and effects."""
-        scores, effects = self._model.both(users)
-        return scores, effects + self._common
-
-
-def with_common(subject: Subject) -> Subject:
-    """The subject with c_a in its effects."""
-    return replace(subject, model=_Common(subject))

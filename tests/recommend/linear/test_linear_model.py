@@ -27,7 +27,7 @@ def slow_effect(model: Linear, history: NDArray[np.int32], value: int) -> float:
     a = model.arrays
     n = len(history)
     count = sum(value in model.of_item.row(int(h)) for h in history)
-    part = a.unit[value] * (count - n * a.share[value]) / np.sqrt(max(n, 1))
+    part = a.common[value] + a.unit[value] * (count - n * a.share[value]) / np.sqrt(max(n, 1))
     if a.item_vector.shape[1]:
         part += a.factor[0] * slow_user(model, history) @ a.value_vector[value]
     return float(part)
@@ -36,7 +36,7 @@ def slow_effect(model: Linear, history: NDArray[np.int32], value: int) -> float:
 def slow_score(model: Linear, history: NDArray[np.int32], item: int) -> float:
     a = model.arrays
     values = model.of_item.row(item)
-    score = a.own[item] + a.scale[item] * a.common[values].sum()
+    score = a.own[item]
     for h in history.tolist():
         for p in range(a.pair_ptr[h], a.pair_ptr[h + 1]):
             score += a.strength[p] if a.pair[p] == item else 0.0
@@ -82,7 +82,7 @@ def test_contributions_add_up_to_the_score(model: Linear) -> None:
 
 def test_somebody_without_a_history_gets_what_everybody_likes(model: Linear) -> None:
     scores = model.scores_from([np.zeros(0, np.int32)])[0]
-    assert np.allclose(scores, model._base)
+    assert np.allclose(scores, model.base)
 
 
 def test_effects_are_on_a_grid_on_which_sums_are_exact(model: Linear) -> None:
@@ -103,7 +103,7 @@ def test_a_changed_item_and_a_new_one_have_the_same_attribute_part(
     others = np.setdiff1d(np.arange(len(model.vocabulary)), model.of_item.row(item))
     values = np.concatenate([model.of_item.row(item)[1:], others[:1]])
     a = model.arrays
-    new = model.of_values(users, values) - a.own.mean() - a.scale[item] * a.common[values].sum()
+    new = model.of_values(users, values) - a.own.mean()
     assert np.allclose(new, a.scale[item] * effect[:, values].sum(axis=1))
 
 
@@ -126,7 +126,7 @@ def test_shares_and_units_by_hand(material: Material) -> None:
 
 
 def test_centred_counts_add_up_to_nothing_over_users(material: Material) -> None:
-    """Weighed by sqrt(n_u), the count parts of a value sum to 0 over all users."""
+    """Weighed by sqrt(n_u), the count parts of a value sum to 0 over all users; c_a is 0 here."""
     arrays = build(material, Chosen(relations=dict.fromkeys(range(10), 1.0), popularity=0.0))
     model = Linear(arrays)
     root = np.sqrt(material.history.counts)

@@ -135,7 +135,7 @@ def build(
         value_vector=factors.value,
         gram=factors.gram,
         factor=np.array([chosen.factor, f.rest, f.pull]),
-        bits=np.array([_bits(m, unit, chosen.factor, factors)]),
+        bits=np.array([_bits(m, unit, common, chosen.factor, factors)]),
     )
 
 
@@ -154,7 +154,7 @@ def split_popularity(
     return found, np.where(taken, own, own[taken].mean())
 
 
-def _bits(m: Material, unit: Doubles, factor: float, factors: Factors) -> int:
+def _bits(m: Material, unit: Doubles, common: Doubles, factor: float, factors: Factors) -> int:
     """For effects of histories up to sixteen times the longest one here."""
     longest = 16.0 * max(float(m.weight.max(initial=1.0) * m.history.counts.max(initial=1)), 1.0)
     through = 0.0
@@ -162,4 +162,6 @@ def _bits(m: Material, unit: Doubles, factor: float, factors: Factors) -> int:
         lengths = np.linalg.norm(factors.value, axis=1).max(initial=0.0)
         # the vector of n items is no worse than none, whose loss is n: |U|^2 is at most n / pull
         through = factor * float(lengths) * np.sqrt(longest / factors.settings.pull)
-    return grid_bits(float(np.abs(unit).max(initial=0.0)) * np.sqrt(longest) + through + 1e-6)
+    everybody = float(np.abs(common).max(initial=0.0))
+    counted = float(np.abs(unit).max(initial=0.0)) * np.sqrt(longest)
+    return grid_bits(counted + everybody + through + 1e-6)

@@ -1,7 +1,10 @@
 """The fitted model: scores, effects of values, and where a score comes from.
 
-    s(u, i | A) = base_i + sum over h in history(u) of B[h, i] + U_u . z_i
+    s(u, i | A) = own_i + sum over h in history(u) of B[h, i] + U_u . z_i
                 + g_i * sum over a in A of e(u, a)
+
+e(u, a) holds what everybody makes of the value and what this person does. Scores add up the two
+apart, so that lists need no effects of values that nobody asks for.
 
 One kernel makes the numbers of one user, of a block and of a history that came with a request, so
 they agree to the bit. I: items, V: values with enough support, d: width of the factors.
@@ -36,7 +39,7 @@ class LinearArrays:
     own: Doubles
     """(I,) the part of an item's popularity that its values do not explain."""
     common: Doubles
-    """(V,) what everybody makes of a value; base = own + g * the sum of these."""
+    """(V,) c: what everybody makes of a value."""
     pair_ptr: NDArray[np.int64]
     pair: NDArray[np.int32]
     strength: NDArray[np.float32]
@@ -85,9 +88,11 @@ class Linear:
         self.taken = np.bincount(a.history, minlength=len(a.own)).astype(np.float64)
         """(I,) users of each item; those of the fit for a person who came later."""
         self.of_item = Ragged(a.value_ptr, a.value)
-        total = np.bincount(self.of_item.row_of(), weights=a.common[a.value], minlength=len(a.own))
-        self._common = a.scale * total
-        self._base = a.own + self._common
+        up = 2.0 ** int(a.bits[0])
+        self._everybody = np.rint(a.common * up) / up
+        total = np.bincount(self.of_item.row_of(), self._everybody[a.value], len(a.own))
+        self.base = a.own + a.scale * total
+        """(I,) what everybody makes of an item, its values included."""
         weight, rest, pull = (float(x) for x in a.factor)
         settings = Folding(a.item_vector.shape[1], rest, pull, 0.0)
         self._factors = Factors(a.item_vector, a.value_vector, settings, a.gram)
@@ -117,11 +122,12 @@ class Linear:
 
     def effects(self, users: NDArray[np.integer]) -> Doubles:
         """(n, V) e(u, a)."""
-        return self._effects(*self._of(users))
+        return self._everybody + self._effects(*self._of(users))
 
     def both(self, users: NDArray[np.integer]) -> tuple[Doubles, Doubles]:
         """Scores and effects at the cost of one."""
-        return self._answer(*self._of(users))
+        scores, effects = self._answer(*self._of(users))
+        return scores, effects + self._everybody
 
     def scale(self, items: NDArray[np.integer]) -> Doubles:
         """(n,) g: values that add up to `x` in effects add `g * x` to the score."""
@@ -129,7 +135,7 @@ class Linear:
 
     def scores_from(self, histories: Sequence[NDArray[np.integer]]) -> Doubles:
         """(n, I) scores of people known by these items alone, each of weight one."""
-        return self.both_from(histories)[0]
+        return self._answer(*_people(histories))[0]
 
     def both_from(
         self,
@@ -137,13 +143,8 @@ class Linear:
         weights: Sequence[Doubles] | None = None,
     ) -> tuple[Doubles, Doubles]:
         """Scores and effects of people known by these items alone, of weight one by default."""
-        rows = [np.unique(np.asarray(h, np.int32), return_index=True) for h in histories]
-        indptr = np.cumsum([0, *(len(items) for items, _ in rows)], dtype=np.int64)
-        people = Ragged(indptr, np.concatenate([np.zeros(0, np.int32), *(x for x, _ in rows)]))
-        weight = np.ones(people.size)
-        if weights is not None and weights:
-            weight = np.concatenate([w[at] for (_, at), w in zip(rows, weights, strict=True)])
-        return self._answer(people, weight)
+        scores, effects = self._answer(*_people(histories, weights))
+        return scores, effects + self._everybody
 
     def of_history(self, rows: NDArray[np.int32]) -> Linear:
         """The model for one person, who has these items (rising), each of weight one."""
@@ -157,7 +158,7 @@ class Linear:
     def contributions(self, user: int, item: int) -> Contributions:
         """The exact parts of one score."""
         history, weight = self._of(np.array([user]))
-        effect = self._effects(history, weight)[0]
+        effect = self.effects(np.array([user]))[0]
         a = self.arrays
         mine = self.of_item.row(item)
         direct = self._direct(history.indices, item)
@@ -166,7 +167,6 @@ class Linear:
         return Contributions(
             tuple(zip(history.indices.tolist(), parts.tolist(), strict=True)),
             tuple((int(v), float(a.scale[item] * effect[v])) for v in mine),
-            float(self._common[item]),
             float(a.own[item]),
         )
 
@@ -175,7 +175,7 @@ class Linear:
         a = self.arrays
         scale = 1.0 / np.sqrt(max(len(values), 1))
         effect = self.effects(users)[:, values].sum(axis=1)
-        return a.own.mean() + scale * (a.common[values].sum() + effect)
+        return a.own.mean() + scale * effect
 
     def _of(self, users: NDArray[np.integer]) -> tuple[Ragged, Doubles]:
         rows = np.asarray(users, np.int64)
@@ -203,7 +203,7 @@ class Linear:
         pairs = a.pair_ptr, a.pair, a.strength
         facts = a.value_ptr, a.value, a.scale, effect
         people = history.indptr, history.indices, weight
-        args = *people, self._base, *pairs, user, self._item_t, *facts
+        args = *people, self.base, *pairs, user, self._item_t, *facts
         in_chunks(len(history), lambda start, stop: scores_of(*args, start, stop, out))
         return out, effect
 
@@ -229,3 +229,15 @@ class Linear:
         goal = self._rest[item].copy()
         solve(system, goal)
         return np.asarray(mine @ goal)
+
+
+def _people(
+    histories: Sequence[NDArray[np.integer]], weights: Sequence[Doubles] | None = None
+) -> tuple[Ragged, Doubles]:
+    """People known by these items alone, of weight one by default."""
+    rows = [np.unique(np.asarray(h, np.int32), return_index=True) for h in histories]
+    indptr = np.cumsum([0, *(len(items) for items, _ in rows)], dtype=np.int64)
+    people = Ragged(indptr, np.concatenate([np.zeros(0, np.int32), *(x for x, _ in rows)]))
+    if not weights:
+        return people, np.ones(people.size)
+    return people, np.concatenate([w[at] for (_, at), w in zip(rows, weights, strict=True)])

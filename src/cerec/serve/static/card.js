@@ -55,7 +55,7 @@ export function seal(e) {
     el("span", {}, words ? `${ANSWERED[e.status]}, ${words}` : ANSWERED[e.status], e.certificate === "toward" && bdi(nameOf(e, e.counterfactual_item))));
 }
 
-const KINDS = { own: "liked more than its attributes say", popularity: "attributes that everybody likes", other: "what its attributes do not carry", "usual values": "usual: attributes of the average item", "usual history": "usual: what your history says for the average item" };
+const KINDS = { own: "liked more than its attributes say", other: "what its attributes do not carry", "usual values": "usual: attributes of the average item", "usual history": "usual: what your history says for the average item" };
 const OTHERS = { value: "other attributes", history: "other items you know", "": "smaller parts" };
 const usual = (r) => (r.count === null || r.count === undefined ? null : ` ${count(r.count)} of yours, ${r.usual.toFixed(1)} usual`);
 
