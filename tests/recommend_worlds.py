@@ -31,3 +31,28 @@ def random_world(seed: int, n_users: int = 12, n_items: int = 20) -> tuple[Ragge
     known = ragged(*[sorted(rng.choice(n_items, 5, replace=False)) for _ in range(n_users)])
     values = [sorted(rng.choice(9, rng.integers(0, 5), replace=False)) for _ in range(n_items)]
     return known, facts(values, [0, 0, 0, 1, 1, 1, 2, 2, 2])
+
+
+def rank_of(scores: np.ndarray, item: int, seen: np.ndarray) -> int:
+    """1 plus the number of other unseen items that come before `item`.
+
+    The one rule for ties: equal scores keep the order of the catalogue.
+    """
+    ahead = scores > scores[item]
+    ahead[:item] |= scores[:item] == scores[item]
+    ahead[seen] = False
+    ahead[item] = False
+    return 1 + int(ahead.sum())
+
+
+def top_k(scores: np.ndarray, k: int, seen: np.ndarray) -> np.ndarray:
+    """The first k unseen items by falling score, ties in catalogue order; fewer if fewer exist."""
+    masked = scores.copy()
+    masked[seen] = -np.inf
+    k = min(k, len(scores) - len(seen))
+    if k <= 0:
+        return np.zeros(0, np.int64)
+    cut = np.partition(masked, len(masked) - k)[len(masked) - k]
+    rows = np.flatnonzero(masked >= cut)
+    rows = rows[np.lexsort((rows, -masked[rows]))]
+    return rows[:k]

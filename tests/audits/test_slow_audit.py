@@ -28,7 +28,7 @@ def agrees(run: cerec.Run, items_by: str) -> None:
     assert (found.pairs, found.users) == (K * USERS, USERS)
     assert found.pairs == slow["pairs"]
     relations = [data.relations.ids[r] for r in sorted(set(subject.relation.tolist()))]
-    place = {id_: n for n, id_ in enumerate([*relations, "history", "common", "own"])}
+    place = {id_: n for n, id_ in enumerate([*relations, "history", "own"])}
     for p in found.parameters:
         n = place[p.id]
         assert p.share.value == pytest.approx(slow["share"][n], abs=1e-9), p.id

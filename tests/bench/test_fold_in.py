@@ -9,10 +9,11 @@ from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import ConfigError
 from cerec.recommend.bpr import PairFactorisation
 from cerec.recommend.negatives import Uniform
-from cerec.recommend.scorer import score_all, top_k
+from cerec.recommend.scorer import score_all
 from cerec.settings.data import SplitConfig
 from cerec.settings.recommender import RecommenderConfig
 from cerec_bench.explainers.fold_in import fold_in, others_of, solve
+from recommend_worlds import top_k
 
 
 def test_the_answer_is_where_the_gradient_vanishes() -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
 from cerec.recommend import kernels
-from recommend_worlds import ragged
 
 D = 4
 
@@ -60,37 +57,6 @@ def test_pair_gradients(tables, alone: float, l2: float) -> None:
         assert got == pytest.approx(loss(), rel=1e-5)
     assert d_user == pytest.approx(numeric(loss, user), abs=2e-3)
     assert d_item == pytest.approx(numeric(loss, item), abs=2e-3)
-
-
-def test_list_gradients_of_the_original_objective(tables) -> None:
-    user, item = tables
-    lists = ragged([0, 2, 5], [1])
-    u = rows(2, 0)
-
-    def loss() -> float:
-        total = 0.0
-        for row, a in enumerate(u):
-            f = item[lists.row(row)].astype(float) @ user[a].astype(float)
-            for n, x in enumerate(f):
-                total += log1pexp(-x) + sum(log1pexp(y - x) for m, y in enumerate(f) if m != n)
-        return total
-
-    d_user, d_item = np.zeros_like(user), np.zeros_like(item)
-    got = kernels.list_gradients(u, lists.indptr, lists.indices, user, item, 0.0, d_user, d_item)
-    assert got == pytest.approx(loss(), rel=1e-5)
-    assert d_user == pytest.approx(numeric(loss, user), abs=5e-3)
-    assert d_item == pytest.approx(numeric(loss, item), abs=5e-3)
-
-
-def test_one_positive_alone_is_logistic_loss() -> None:
-    user, item = np.full((1, 1), 2.0, np.float32), np.full((1, 1), 0.5, np.float32)
-    d_user, d_item = np.zeros_like(user), np.zeros_like(item)
-    only = ragged([0])
-    got = kernels.list_gradients(
-        rows(0), only.indptr, only.indices, user, item, 0.0, d_user, d_item
-    )
-    assert got == pytest.approx(math.log(1 + math.exp(-1)))  # f = 1
-    assert d_item[0, 0] == pytest.approx(-2 / (1 + math.e))
 
 
 def test_adagrad_by_hand() -> None:

@@ -18,7 +18,7 @@ from cerec.settings.data import SplitConfig
 from cerec.settings.recommender import MODELS, RecommenderConfig
 from recommend_worlds import random_world
 
-RATE = {"bpr": 0.1, "climf": 0.1, "climf-original": 0.1, "lightgcn": 0.05}
+RATE = {"bpr": 0.1, "climf": 0.1, "lightgcn": 0.05}
 
 
 def test_no_model_is_missing() -> None:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cerec.errors import DataError
-from cerec.recommend.scorer import Scorer, rank_of, top_k
+from cerec.recommend.scorer import Scorer
+from recommend_worlds import rank_of, top_k
 
 
 def scorer(seed: int, scale: float = 1.0, n_values: int = 200) -> Scorer:

@@ -8,9 +8,9 @@ from threadpoolctl import ThreadpoolController
 
 from cerec.data.ragged import Ragged
 from cerec.recommend import topk
-from cerec.recommend.scorer import top_k
-from cerec.recommend.topk import top_k_all, top_k_matrix
-from recommend_worlds import ragged
+from cerec.recommend.rank import lists
+from cerec.recommend.topk import top_k_all
+from recommend_worlds import ragged, top_k
 
 
 def test_lists_by_hand() -> None:
@@ -38,7 +38,7 @@ def test_equals_the_one_tie_rule(seed: int, n_items: int, k: int, levels: int) -
     matrix = rng.integers(-levels, levels, (5, n_items)).astype(np.float32)  # many ties
     row, entry = np.nonzero(rng.random((5, n_items)) < 0.3)
     known = Ragged.from_pairs(row, entry, 5)
-    got = top_k_matrix(matrix, known, k)
+    got = lists(matrix, known.indptr, known.indices, k)
     for u in range(5):
         want = top_k(matrix[u].astype(np.float64), k, known.row(u))
         assert got[u][got[u] >= 0].tolist() == want.tolist()
@@ -49,7 +49,8 @@ def test_many_blocks_of_users_equal_one() -> None:
     user = rng.integers(-3, 4, (700, 8)).astype(np.float32)  # small integers: exact products
     item = rng.integers(-3, 4, (9000, 8)).astype(np.float32)
     known = ragged(*[[u % 9000] for u in range(700)])
-    assert np.array_equal(top_k_all(user, item, known, 20), top_k_matrix(user @ item.T, known, 20))
+    want = lists(user @ item.T, known.indptr, known.indices, 20)
+    assert np.array_equal(top_k_all(user, item, known, 20), want)
 
 
 def test_lists_are_the_same_bits_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -272,19 +272,6 @@ def test_what_has_no_effect() -> None:
     assert "uniform negatives" in told
 
 
-def test_counterfactuals_that_do_nothing_are_as_none() -> None:
-    data = make_world(SMALL, seed=1)
-    short = replace(
-        QUICK,
-        recommender=RecommenderConfig(model="climf-original"),
-        train=replace(QUICK.train, epochs=3, warmup=2, agent_epochs=0),
-    )
-    want = cerec.train(data, replace(short, signals=SignalConfig(counterfactuals="none")))
-    got = cerec.train(data, short)
-    assert np.array_equal(got.kept.arrays["item"], want.kept.arrays["item"])
-    assert got.meta["best_epoch"] == want.meta["best_epoch"]
-
-
 def test_a_training_within_its_warm_up_is_told() -> None:
     data = make_world(SMALL, seed=1)
     table = {"model": {"name": "cotrained"}, "train": {"epochs": 5, "warmup": 5}}

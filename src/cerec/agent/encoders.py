@@ -129,19 +129,19 @@ class GatLayer(nn.Module):
         x = project(h, self.weight)  # (N, m)
         # Not x @ source: of a product with one column threads change the rounding.
         from_, to = (x * self.source.T).sum(dim=1), (x * self.target.T).sum(dim=1)  # (N,)
-        counts = matrix.offsets.diff()
+        counts = matrix.rows.offsets.diff()
         row = torch.repeat_interleave(torch.arange(len(counts)), counts)
         # Not to[row]: the backward of indexing adds in an order that two threads race for.
-        pair = to.index_select(0, row) + from_.index_select(0, matrix.indices)  # (E,)
+        pair = to.index_select(0, row) + from_.index_select(0, matrix.rows.indices)  # (E,)
         edge = F.leaky_relu(pair, self.slope)
         loop = F.leaky_relu(to + from_, self.slope)  # (N,)
         top = loop.detach().scatter_reduce(0, row, edge.detach(), "amax")
         edge, loop = (edge - top[row]).exp(), (loop - top).exp()
         total = loop.index_add(0, row, edge)
         near = F.embedding_bag(
-            matrix.indices,
+            matrix.rows.indices,
             x,
-            matrix.offsets,
+            matrix.rows.offsets,
             mode="sum",
             per_sample_weights=edge,
             include_last_offset=True,

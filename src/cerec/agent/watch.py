@@ -13,10 +13,7 @@ _TIMES = 4  # the loss of knowing nothing; a sound training stays below it
 
 
 class LossWatch:
-    """Says once when the loss is several times that of knowing nothing, once when nothing counts.
-
-    Of losses by pairs: that of lists (`climf-original`) grows with their length.
-    """
+    """Says once when the loss is several times that of knowing nothing, or when nothing counts."""
 
     def __init__(self, config: RecommenderConfig) -> None:
         self._chance = math.log(2) * (1 + config.alone)

@@ -24,7 +24,8 @@ from cerec.data.split import Split, split
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import CerecError, RunError
 from cerec.files import cache_folder
-from cerec.recommend.scorer import Scorer, rank_of, top_k
+from cerec.recommend.rank import lists, ranks_after
+from cerec.recommend.scorer import Scorer
 from cerec.threads import cores, kernel_threads
 
 CORE = ("numpy", "scipy", "numba", "polars", "safetensors", "typer", "rich")
@@ -165,10 +166,12 @@ def _rank(state: dict[str, Any]) -> None:
         rng.normal(size=(n, 8)).astype(np.float32) for n in (60, 80, facts.n_values)
     )
     scorer = Scorer(user=user, item=item, effect=effect, effect_user=user, pooling="mean")
-    seen = state["parts"].train.row(0)
+    seen = state["parts"].train
     scores = scorer.scores(0)
-    best = top_k(scores, 5, seen)
-    if [rank_of(scores, int(i), seen) for i in best] != [1, 2, 3, 4, 5]:
+    (best,) = lists(scores[None], seen.indptr[:2], seen.indices, 5)
+    nobody = np.zeros(5, np.int64)
+    told = scores[None], seen.indptr[:2], seen.indices, nobody, best.astype(np.int64), scores[best]
+    if ranks_after(*told).tolist() != [1, 2, 3, 4, 5]:
         raise RuntimeError("ranks and list disagree")
     own = facts.of_item.row(int(best[0]))
     if scorer.rescore(0, int(best[0]), own, facts) != scores[best[0]]:

@@ -8,15 +8,16 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.recommend.base import Context, Recommender, Rows
 from cerec.recommend.factors import FactorModel
+from cerec.recommend.rank import lists
 from cerec.recommend.scorer import Scorer
-from cerec.recommend.topk import top_k_all, top_k_matrix
+from cerec.recommend.topk import top_k_all
 
 
 def lists_of(scorer: Scorer, known: Ragged, k: int) -> Rows:
     """Top-k lists of every user, known items left out; -1 where there are fewer."""
     k = min(k, scorer.n_items)
     if scorer.matrix is not None:
-        return top_k_matrix(scorer.matrix, known, k)
+        return lists(scorer.matrix, known.indptr, known.indices, k)
     return top_k_all(scorer.user, scorer.item, known, k)
 
 
@@ -29,7 +30,7 @@ def context_of(model: Recommender, known: Ragged, facts: Facts, list_length: int
         return model.context(min(list_length, len(facts.of_item)))
     scorer = model.scorer()
     user, item = (scorer.user, scorer.item) if scorer.matrix is None else model.factors()
-    lists = np.empty((len(user), 0), np.int32)
+    listed = np.empty((len(user), 0), np.int32)
     if list_length:
-        lists = lists_of(scorer, known, list_length)
-    return Context(known, facts, user, item, lists)
+        listed = lists_of(scorer, known, list_length)
+    return Context(known, facts, user, item, listed)

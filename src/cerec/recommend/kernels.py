@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from cerec.recommend.base import Rows, Vectors
 
-Offsets = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _EPS = np.float32(1e-10)
@@ -68,51 +67,6 @@ def pair_gradients(
             d_user[u, k] += c_j * z - c_i * y + pull * x
             d_item[i, k] += pull * y - c_i * x
             d_item[j, k] += pull * z + c_j * x
-    return loss
-
-
-@numba.njit(cache=True, error_model="numpy", nogil=True, fastmath=_FAST)
-def list_gradients(
-    user: Rows,
-    indptr: Offsets,
-    indices: Rows,
-    users: Vectors,
-    items: Vectors,
-    l2: float,
-    d_user: Vectors,
-    d_item: Vectors,
-) -> float:
-    """Add the gradients of the original CLiMF objective, positives only; the summed loss.
-
-    Row p of the ragged rows holds the positives of `user[p]`:
-    `-sum_i [ln s(f_i) + sum_k ln s(f_i - f_k)]`, k over the other positives.
-    """
-    d = users.shape[1]
-    loss = 0.0
-    for p in range(len(user)):
-        u, first, n = user[p], indptr[p], indptr[p + 1] - indptr[p]
-        score = np.zeros(n, np.float32)
-        pull = np.zeros(n, np.float32)  # derivative by each score
-        for a in range(n):
-            i = indices[first + a]
-            for k in range(d):
-                score[a] += users[u, k] * items[i, k]
-        for a in range(n):
-            loss += softplus(-score[a])
-            pull[a] -= np.float32(sigmoid(-score[a]))
-            for b in range(a):
-                gap = score[a] - score[b]
-                loss += softplus(-gap) + softplus(gap)
-                c = np.float32(sigmoid(gap) - sigmoid(-gap))
-                pull[a] += c
-                pull[b] -= c
-        decay = np.float32(l2)
-        for a in range(n):
-            i, c = indices[first + a], pull[a]
-            for k in range(d):
-                x, y = users[u, k], items[i, k]
-                d_user[u, k] += c * y + decay * x
-                d_item[i, k] += c * x + decay * y
     return loss
 
 

@@ -6,14 +6,11 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.recommend.base import Recommender
 from cerec.recommend.bpr import PairFactorisation
-from cerec.recommend.climf import ListFactorisation
 from cerec.settings.recommender import RecommenderConfig
 
 
 def build(config: RecommenderConfig, known: Ragged, facts: Facts, *, seed: int) -> Recommender:
     """A fresh recommender for users with the given train items."""
-    if config.model == "climf-original":
-        return ListFactorisation(config, known, facts, seed=seed)
     if config.model == "lightgcn":
         from cerec.recommend.lightgcn import LightGCN  # needs torch
 

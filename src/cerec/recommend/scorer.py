@@ -149,28 +149,3 @@ def _check(scorer: Scorer) -> None:
             f"effects have {scorer.effect.shape[1]} columns and their user side "
             f"{scorer.effect_user.shape[1]}; both must come from the same model"
         )
-
-
-def rank_of(scores: NDArray[np.float64], item: int, seen: NDArray[np.integer]) -> int:
-    """1 plus the number of other unseen items that come before `item`.
-
-    The one rule for ties: equal scores keep the order of the catalogue.
-    """
-    ahead = scores > scores[item]
-    ahead[:item] |= scores[:item] == scores[item]
-    ahead[seen] = False
-    ahead[item] = False
-    return 1 + int(ahead.sum())
-
-
-def top_k(scores: NDArray[np.float64], k: int, seen: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The first k unseen items by falling score, ties in catalogue order; fewer if fewer exist."""
-    masked = scores.copy()
-    masked[seen] = -np.inf
-    k = min(k, len(scores) - len(seen))
-    if k <= 0:
-        return np.zeros(0, np.int64)
-    cut = np.partition(masked, len(masked) - k)[len(masked) - k]
-    rows = np.flatnonzero(masked >= cut)
-    rows = rows[np.lexsort((rows, -masked[rows]))]
-    return rows[:k]

@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,14 +89,8 @@ def cotrain(
 
 
 def signals_of(config: RunConfig) -> SignalConfig:
-    """The signals learned from: no counterfactuals for a system of another package, or for CLiMF in
-    its first form.
-    """
-    if config.system:
-        return SignalConfig(counterfactuals="none")
-    if config.recommender.model == "climf-original":
-        return replace(config.signals, counterfactuals="none")
-    return config.signals
+    """The signals learned from: no counterfactuals for a system of another package."""
+    return SignalConfig(counterfactuals="none") if config.system else config.signals
 
 
 @contextmanager
@@ -119,7 +112,7 @@ def _watchers(job: Training) -> list[Callable[[Row], None]]:
 
     config, r = job.config, job.config.recommender
     out = [] if job.on_row is None else [job.on_row]
-    if config.system is None and r.model != "climf-original":
+    if config.system is None:
         out.append(LossWatch(r))
     return out
 

@@ -55,7 +55,7 @@ def _of_training(config: RunConfig, facts: Facts, *, validated: bool) -> list[st
             f"no validation part says when to stop, so all of train.epochs = {train.epochs:,} are "
             "learned; set it to the best epoch of a run that has one"
         )
-    if config.system or kind == "none" or config.recommender.model == "climf-original":
+    if config.system or kind == "none":
         return out
     if facts.n_values == 0:
         out.append(

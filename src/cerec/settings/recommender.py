@@ -8,7 +8,7 @@ from annotated_types import Le
 
 from cerec.settings.base import Count, Natural, NotNegative, Positive, settings
 
-MODELS = ("bpr", "climf", "climf-original", "lightgcn")
+MODELS = ("bpr", "climf", "lightgcn")
 WIDEST = 100_000  # far more than a vector can use, and memory cannot hold
 UPDATES, FEWEST, MOST = 32, 2048, 8192  # updates per epoch, and the pairs of one
 
@@ -17,8 +17,8 @@ UPDATES, FEWEST, MOST = 32, 2048, 8192  # updates per epoch, and the pairs of on
 class RecommenderConfig:
     """What is learned, and how."""
 
-    model: Literal["bpr", "climf", "climf-original", "lightgcn"] = "climf"
-    """`climf` (the paper's eq. 4); `bpr`; `climf-original` (positives only); `lightgcn`."""
+    model: Literal["bpr", "climf", "lightgcn"] = "climf"
+    """`climf` (the paper's eq. 4), `bpr` or `lightgcn`."""
     dim: Annotated[Count, Le(WIDEST)] = 64
     """Width of the vectors."""
     learning_rate: Positive = 0.05
@@ -35,7 +35,7 @@ class RecommenderConfig:
     @property
     def alone(self) -> float:
         """Weight of softplus(-f_ui) in the loss; see `bpr.PairFactorisation`."""
-        return 1.0 if self.model.startswith("climf") else 0.0
+        return 1.0 if self.model == "climf" else 0.0
 
     def pairs_per_update(self, pairs: int) -> int:
         """`batch`, or what it stands for where an epoch has that many pairs."""

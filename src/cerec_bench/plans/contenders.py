@@ -43,7 +43,7 @@ from cerec.settings.recommender import RecommenderConfig
 from cerec.settings.run import COTRAINED, LINEAR, RunConfig
 from cerec.settings.train import SignalConfig, TrainConfig
 from cerec_bench.plans.fit import FitConfig, fit_recommender
-from cerec_bench.systems.chunks import spans, take, top_lists, top_lists_of
+from cerec_bench.systems.chunks import spans, top_lists, top_lists_of
 from cerec_bench.systems.registry import SYSTEMS, System, by_name
 from cerec_bench.systems.simple.base import Train
 from cerec_bench.systems.simple.table import RIVALS, Rival
@@ -62,7 +62,7 @@ def _of_scorer(
 ) -> Rows:
     if users is None:
         return lists_of(scorer, known, k)
-    some = scorer.user[users], scorer.item, take(known, users), min(k, scorer.n_items)
+    some = scorer.user[users], scorer.item, known.take(users), min(k, scorer.n_items)
     return top_k_all(*some) if scorer.matrix is None else lists_of(scorer, known, k)[users]
 
 

@@ -29,7 +29,6 @@ from cerec_bench.plans.fit import FitConfig
 from cerec_bench.plans.tuning import SPACES, Params, read_space, tries
 from cerec_bench.report.tables import Column
 from cerec_bench.statistics import Figure, Line, bootstrap, holm, signed_rank, spread
-from cerec_bench.systems.chunks import take
 
 SHOWN = ("recall", "ndcg", "hr")
 """The metrics of the paper's table, which are tested."""
@@ -101,7 +100,7 @@ class Systems:
         self._spaces = {n: read_space(plan.search, n) for n in plan.models if plan.trials > 1}
         self._facts, self._graph = Facts.build(data), Ckg.build(data, parts.train)
         judges = _some(np.flatnonzero(parts.valid.counts), plan.valid_users, "compare/judges")
-        self._judges, self._wanted = judges, take(parts.valid, judges)
+        self._judges, self._wanted = judges, parts.valid.take(judges)
         there, most = np.flatnonzero(parts.test.counts), plan.test_users
         self._tested = _some(there, most, "compare/test") if most else np.arange(len(parts.test))
         three = (parts.train, parts.valid, parts.test)
@@ -184,7 +183,7 @@ class Systems:
     def _test(self, lists: Lists) -> tuple[dict[str, float], PerUser]:
         """All metrics on test: their means, and those of every user."""
         known, most, wanted = self._parts.known_before("test"), max(self.plan.ks), self._parts.test
-        rows, wanted = _padded(lists(known, most, self._tested), most), take(wanted, self._tested)
+        rows, wanted = _padded(lists(known, most, self._tested), most), wanted.take(self._tested)
         values = per_user(rows, wanted, self.plan.ks, METRICS)
         n_items = len(self._facts.of_item)
         extra = [beyond_accuracy(rows, self._parts.train, n_items, k) for k in self.plan.ks]

@@ -13,8 +13,9 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
 from cerec.recommend.base import NegativeSampler, Recommender, Rows, Vectors
+from cerec.recommend.rank import lists
 from cerec.recommend.scorer import Scorer
-from cerec.recommend.topk import top_k_all, top_k_matrix
+from cerec.recommend.topk import top_k_all
 
 _CHUNK_BYTES = 32 << 20
 MATRIX_BYTES = 2 << 30
@@ -49,7 +50,7 @@ def top_lists(
     user, item = model.factors()
     if users is None:
         return top_k_all(user, item, known, k)
-    return top_k_all(user[users], item, take(known, users), k)
+    return top_k_all(user[users], item, known.take(users), k)
 
 
 def top_lists_of(
@@ -62,19 +63,11 @@ def top_lists_of(
     while first < len(who):
         part = who[first : first + size]
         scores = model.scores(part)
-        lists = top_k_matrix(scores, take(known, part), min(k, scores.shape[1]))
-        out[first : first + len(part), : lists.shape[1]] = lists
+        mine = known.take(part)
+        out[first : first + len(part)] = lists(scores, mine.indptr, mine.indices, k)
         first += len(part)
         size = max(16, _CHUNK_BYTES // (4 * max(scores.shape[1], 1)))
     return out
-
-
-def take(rows: Ragged, which: NDArray[np.integer]) -> Ragged:
-    """Some of the rows, in the order asked for."""
-    counts = rows.counts[which]
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    at = np.arange(indptr[-1]) + np.repeat(rows.indptr[which] - indptr[:-1], counts)
-    return Ragged(indptr.astype(np.int64), rows.indices[at])
 
 
 def lists_for(model: Recommender, known: Ragged, sampler: NegativeSampler) -> Rows:

@@ -77,8 +77,6 @@ class KGPolicyConfig:
     """Epochs of BPR-MF with uniform negatives that the recommender starts from."""
 
     def __post_init__(self) -> None:
-        if self.recommender == "climf-original":  # type: ignore[comparison-overlap]
-            raise ConfigError("model.recommender: climf-original takes no negatives")
         least = ("dim", "hidden", "steps", "neighbours", "keep", "update", "batch")
         for name in least:
             if getattr(self, name) < 1:

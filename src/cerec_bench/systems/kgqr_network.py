@@ -14,6 +14,8 @@ from torch import Tensor, nn
 
 from cerec.agent.spmm import Adjacency, propagate
 from cerec.data.ckg import Ckg
+from cerec.data.ragged import Ragged
+from cerec.recommend.sparse import Sparse
 from cerec_bench.systems.weights import dense, glorot
 
 
@@ -26,13 +28,9 @@ def knowledge_graph(graph: Ckg) -> Adjacency:
     n = graph.n_items + graph.n_entities
     degree = np.bincount(row, minlength=n) + 1.0
     weight = (1.0 / np.sqrt(degree[row] * degree[column])).astype(np.float32)
-    offsets = np.searchsorted(row, np.arange(n + 1)).astype(np.int32)
-    return Adjacency(
-        torch.from_numpy(column.astype(np.int32)),
-        torch.from_numpy(offsets),
-        torch.from_numpy(weight),
-        torch.from_numpy((1.0 / degree).astype(np.float32)[:, None]),
-    )
+    rows = Ragged(np.searchsorted(row, np.arange(n + 1)), column.astype(np.int32))
+    loop = torch.from_numpy((1.0 / degree).astype(np.float32)[:, None])
+    return Adjacency(Sparse.build(rows, weight, None), loop)
 
 
 class StateEncoder(nn.Module):
