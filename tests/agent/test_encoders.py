@@ -46,11 +46,11 @@ def graph_of(n_users: int, n_items: int, n_entities: int, seed: int | None = Non
 
 
 def dense(matrix: Adjacency) -> Tensor:
-    n = len(matrix.offsets) - 1
+    n = len(matrix.rows.offsets) - 1
     out = torch.zeros(n, n)
     for r in range(n):
-        for p in range(int(matrix.offsets[r]), int(matrix.offsets[r + 1])):
-            out[r, int(matrix.indices[p])] = matrix.weight[p]
+        for p in range(int(matrix.rows.offsets[r]), int(matrix.rows.offsets[r + 1])):
+            out[r, int(matrix.rows.indices[p])] = matrix.rows.weight[p]
     return out if matrix.diagonal is None else out + torch.diag(matrix.diagonal[:, 0])
 
 

@@ -51,8 +51,13 @@ def test_the_margin_is_a_sum_over_the_history(seed: int) -> None:
         own |= set(a.gained[a.indptr[n] : a.indptr[n + 1]].tolist())
         other = parts(e, user, rival, set(of_item.row(rival).tolist()))
         difference = other - parts(e, user, item, own)
-        base = model._base  # type: ignore[attr-defined]
-        assert difference.sum() + base[rival] - base[item] == pytest.approx(a.margin[n])
+        m = model.arrays  # type: ignore[attr-defined]
+        theirs = set(of_item.row(rival).tolist())
+        popular = [
+            m.own[i] + m.scale[i] * m.common[list(v)].sum()
+            for i, v in ((rival, theirs), (item, own))
+        ]
+        assert difference.sum() + popular[0] - popular[1] == pytest.approx(a.margin[n])
         assert made.thinned[n] == pytest.approx((difference**2).sum())
         firm = parts(e, user, item, set()), parts(e, user, rival, set())
         history = e.subject.known.row(user)

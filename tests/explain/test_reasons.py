@@ -63,12 +63,12 @@ def test_a_world_by_hand() -> None:
     e = x.explain("u00", "i03", k=5, by="attributes")
     (value,) = [r for r in e.reasons if r.kind == "value"]
     share = 11 / 21
-    unit = x.subject.model.arrays.unit[0]  # type: ignore[attr-defined]
-    expected = unit * (3 - 3 * share) / np.sqrt(3)
+    unit, common = x.subject.model.arrays.unit, x.subject.model.arrays.common  # type: ignore[attr-defined]
+    expected = common[0] + unit[0] * (3 - 3 * share) / np.sqrt(3)
     assert value.part == pytest.approx(expected, abs=1e-6)  # one value: the scale is 1
     assert (value.count, value.usual) == (3, pytest.approx(3 * share))
     # of 17 unseen items 7 have attribute 0; the counts of attribute 1 are 0 against 1.43
-    other = x.subject.model.arrays.unit[1] * (0 - 3 * (1 - share)) / np.sqrt(3)  # type: ignore[attr-defined]
+    other = common[1] + unit[1] * (0 - 3 * (1 - share)) / np.sqrt(3)
     (usual,) = [r for r in e.reasons if r.kind == "usual values"]
     assert usual.part == pytest.approx(-(7 * expected + 10 * other) / 17, abs=1e-6)
     start = f"The Third Man is at rank {e.rank_before} mainly for its genre a00: 3 of your 3 items"

@@ -14,6 +14,7 @@ For the changes of an answer, with what is planted:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,13 +54,22 @@ class Truth:
         return Truth("mean", pairs=pairs, in_both=both, **shares)
 
 
-def truth(config: WorldConfig, seed: int, *, k: int = 20) -> Truth:
-    """How true the default answers are in one world."""
+def _default(data: Dataset) -> Subject:
+    return World.of(data).subject()
+
+
+def truth(
+    config: WorldConfig,
+    seed: int,
+    *,
+    k: int = 20,
+    fit: Callable[[Dataset], Subject] = _default,
+) -> Truth:
+    """How true the answers of a recommender are in one world; those of the default, if not said."""
     data = make_world(config, seed=seed, name=f"world-{seed}")
-    world = World.of(data)
-    strengths = strengths_of(config, seed, world.facts)
-    rates = rates_of(config, strengths, seed, world.facts)
-    subject = world.subject()
+    subject = fit(data)
+    strengths = strengths_of(config, seed, subject.facts)
+    rates = rates_of(config, strengths, seed, subject.facts)
     return _judged(data, subject, strengths[:, subject.vocabulary], rates, k)
 
 

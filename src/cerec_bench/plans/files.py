@@ -42,7 +42,17 @@ from cerec_bench.plans.sets import SetSpec, known, read_sets
 
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 """The experiments that come with the package."""
-KINDS = ("agent", "cases", "data", "explainers", "explanations", "recommender", "systems")
+KINDS = (
+    "agent",
+    "cases",
+    "data",
+    "explainers",
+    "explanations",
+    "forms",
+    "readable",
+    "recommender",
+    "systems",
+)
 _KEYS = ("question", "answer", "how", "missing", "paper", "part", "quick")
 _PART = ("name", "kind", "sets", "seeds", "variants", "settings", "options", "columns", "chart")
 

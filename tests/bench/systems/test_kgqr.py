@@ -141,8 +141,8 @@ def test_items_equal_a_dense_convolution() -> None:
     matrix = enc._matrix
     n = len(enc.entity)
     dense = torch.diag(matrix.diagonal[:, 0]).double()
-    row = torch.repeat_interleave(torch.arange(n), matrix.offsets.diff())
-    dense[row, matrix.indices.long()] += matrix.weight.double()
+    row = torch.repeat_interleave(torch.arange(n), matrix.rows.offsets.diff())
+    dense[row, matrix.rows.indices.long()] += matrix.rows.weight.double()
     torch.testing.assert_close(dense, dense.T)
     first, last = enc.layers
     x = (dense @ (enc.entity.double() @ first.weight.T.double() + first.bias.double())).relu()

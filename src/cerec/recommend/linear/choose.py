@@ -23,9 +23,10 @@ from cerec.recommend.protocol import Doubles
 PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0)
 ATTRIBUTES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.4, 2.0)
 POPULARITY = (0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
-FACTOR = (0.0, 0.15, 0.3, 0.5, 0.8, 1.2, 2.0, 3.0)
-FOLDINGS = ((0.1, 5.0), (0.1, 2.5), (0.1, 10.0), (0.03, 5.0), (0.3, 5.0))
-"""`rest` and `pull` of the factors; the first is tried first, the others if it helps."""
+FACTOR = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 3.0)
+RESTS, PULLS = (0.01, 0.03, 0.1, 0.3), (1.25, 2.5, 5.0, 10.0)
+STARTS = ((2, 2), (1, 1))
+"""Places of `rest` and `pull` of the factors that are tried; if one helps, uphill from there."""
 PRIOR, DIM = 5.0, 64
 LEAST = 1e-6  # weight of popularity: for people without a history it is all there is
 EARNS = 0.005  # share of NDCG that factors must add to earn their place
@@ -191,11 +192,11 @@ def _penalty(material: Material, sample: Sample) -> tuple[float, int, Doubles, i
 
 def _search(parts: _Parts, start: Weights) -> tuple[Weights, float, int]:
     """Coordinate search for the weights with the best NDCG@20."""
-    grids = (ATTRIBUTES, POPULARITY, FACTOR if len(parts.table) > 3 else (0.0,))
+    grids = ((2, FACTOR), (0, ATTRIBUTES), (1, POPULARITY))
     weights, score, looks = start, parts.ndcg(start), 1
     for _ in range(3):
         before = weights
-        for n, grid in enumerate(grids):
+        for n, grid in grids if len(parts.table) > 3 else grids[1:]:
             for value in grid:
                 trial: Weights = (*weights[:n], value, *weights[n + 1 :])  # type: ignore[assignment]
                 if trial == weights:
@@ -212,21 +213,31 @@ def _factors(
     material: Material, parts: _Parts, weights: Weights, score: float
 ) -> tuple[Factors | None, _Parts, Weights, float, int]:
     """Factors where they earn their place, with the best of a few settings."""
-    best: tuple[Factors | None, _Parts, Weights, float] = (None, parts, weights, score)
-    looks = 0
-    for n, (rest, pull) in enumerate(FOLDINGS):
-        folding = Folding(min(DIM, *material.matrix.shape), rest, pull, PRIOR)
-        made = material.factors(folding)
-        part = _factor_part(material, parts.sample, made)
-        now = _Parts(parts.sample, np.vstack([parts.table, part]))
-        start = best[2] if best[0] else (*weights[:2], FACTOR[4])
-        found, reached, tried = _search(now, start)
-        looks += tried
-        if reached > best[3] and reached >= (1.0 + EARNS) * score:
-            best = made, now, found, reached
-        elif n == 0:
-            break
-    return *best, looks
+    found: dict[tuple[int, int], tuple[Weights, float, int]] = {}
+    kept: tuple[Factors | None, _Parts, float] = (None, parts, score)
+
+    def look(place: tuple[int, int]) -> float:
+        nonlocal kept
+        if place not in found:
+            rest, pull = RESTS[place[0]], PULLS[place[1]]
+            made = material.factors(Folding(min(DIM, *material.matrix.shape), rest, pull, PRIOR))
+            part = _factor_part(material, parts.sample, made)
+            now = _Parts(parts.sample, np.vstack([parts.table, part]))
+            found[place] = _search(now, weights)
+            if found[place][1] > kept[2]:
+                kept = made, now, found[place][1]
+        return found[place][1]
+
+    at, step = max(STARTS, key=look), True
+    while step and look(at) >= (1.0 + EARNS) * score:
+        sides = [(at[0] + i, at[1] + j) for i, j in ((-1, 0), (1, 0), (0, -1), (0, 1))]
+        inside = [p for p in sides if 0 <= p[0] < len(RESTS) and 0 <= p[1] < len(PULLS)]
+        best = max([at, *inside], key=look)
+        at, step = best, best != at
+    looks = sum(tried for *_, tried in found.values())
+    if look(at) < (1.0 + EARNS) * score:
+        return None, parts, weights, score, looks
+    return kept[0], kept[1], found[at][0], look(at), looks
 
 
 def _factor_part(material: Material, sample: Sample, factors: Factors) -> Doubles:
