@@ -32,7 +32,6 @@ class Slow:
         )
         arrays = s.model.arrays
         self.own = arrays.own
-        self.common = s.scale * (self.has @ arrays.common)
 
     def figures(self, users: list[int], groups: Groups) -> Figures:
         """As `Findings` has them, by name."""
@@ -52,8 +51,8 @@ class Slow:
         amount = sp.diags(s.scale) @ self.has @ sp.diags(effects)
         parts = np.column_stack([*(amount[:, s.relation == r].sum(axis=1) for r in self.relations)])
         parts = np.asarray(parts)
-        rest = scores - parts.sum(axis=1) - self.common - self.own
-        parts = np.column_stack([parts, rest, self.common, self.own])
+        rest = scores - parts.sum(axis=1) - self.own
+        parts = np.column_stack([parts, rest, self.own])
         less = parts - parts[unseen].mean(axis=0)
         usual = np.asarray(amount[unseen].mean(axis=0))[0]
         out = []
