@@ -250,7 +250,7 @@ CONTENDERS: Mapping[str, Contender] = {
     **{name: _system(system) for name, system in SYSTEMS.items()},
     "mcrec": _system(SYSTEMS["mcrec"], recipe=2),  # another start than before
     "cerec-paper": Contender(PAPER, _co_trained, configs=tuple(_PARTS.values()), recipe=2),
-    "linear": Contender("Linear", _linear, seeded=False, configs=(LinearConfig,)),
+    "linear": Contender("Linear", _linear, seeded=False, configs=(LinearConfig,), recipe=2),
 }
 
 
