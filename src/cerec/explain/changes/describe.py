@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from cerec.recommend.rank import Ints, Longs, lean
+from cerec.recommend.rank import Ints, lean
 
 _MOST = 1024  # holders of a value that are looked at
 _COMPARED = 32  # items with all that is gained, of which the most similar one is taken
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 
 class Described(NamedTuple):
@@ -26,82 +25,68 @@ class Described(NamedTuple):
     """How many of them the answer takes away."""
 
 
-@lean
-def _has(at: Longs, of_item: Ints, item: int, value: int) -> bool:
-    low, high = at[item], at[item + 1]
-    end = high
-    while low < high:
-        middle = (low + high) // 2
-        if of_item[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low < end and of_item[low] == value
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def describe(  # type: ignore[no-untyped-def]
+    item, change_at, lost, gained, relation, at, of_item, holder_at, holder
+):
+    """Describe the changes `change_at[n]` to `change_at[n + 1]` of each row."""
+    real, mark = np.full(len(item), -1, np.int32), np.full(len(relation), -1, np.int64)
+    before, gone = np.zeros(len(lost), np.int32), np.zeros(len(lost), np.int32)
+    count = np.zeros((2, relation[-1] + 1 if len(relation) else 1), np.int32)
+    for n in range(len(item)):
+        first, last = change_at[n], change_at[n + 1]
+        if first == last:
+            continue
+        count[:] = 0
+        for q in range(at[item[n]], at[item[n] + 1]):
+            mark[of_item[q]] = n
+            count[0, relation[of_item[q]]] += 1
+        for c in range(first, last):
+            if lost[c] >= 0:
+                count[1, relation[lost[c]]] += 1
+        for c in range(first, last):
+            r = relation[max(lost[c], gained[c])]
+            before[c], gone[c] = count[0, r], count[1, r]
+        real[n] = _real(item[n], n, gained[first:last], at, of_item, holder_at, holder, mark)
+    return real, before, gone
 
 
 @lean
-def _rarest(start, end, gained, holder_at):  # type: ignore[no-untyped-def]
-    """The gained value that fewest items have; -1: nothing is gained."""
-    rarest, fewest = -1, 0
-    for c in range(start, end):
-        v = gained[c]
-        if v >= 0:
-            n = holder_at[v + 1] - holder_at[v]
-            if rarest < 0 or n < fewest:
-                rarest, fewest = v, n
-    return rarest
-
-
-@lean
-def _has_all(start, end, gained, at, of_item, j):  # type: ignore[no-untyped-def]
-    for c in range(start, end):
-        if gained[c] >= 0 and not _has(at, of_item, j, gained[c]):
-            return False
-    return True
-
-
-@lean
-def _real(item, start, end, gained, at, of_item, holder_at, holder, mark, stamp):  # type: ignore[no-untyped-def]
-    """The item for the changes `start` to `end`; own values bear `stamp` in `mark`."""
-    rarest = _rarest(start, end, gained, holder_at)
-    best, best_shared, left = -1, -1, _COMPARED
+def _real(item, stamp, gained, at, of_item, holder_at, holder, mark):  # type: ignore[no-untyped-def]
+    """The item for what is gained; own values bear `stamp` in `mark`."""
+    rarest, best, best_shared, left = -1, -1, -1, _COMPARED
+    for v in gained:
+        if v >= 0 and (
+            rarest < 0
+            or holder_at[v + 1] - holder_at[v] < holder_at[rarest + 1] - holder_at[rarest]
+        ):
+            rarest = v
     if rarest < 0:
         return best
-    first, last = holder_at[rarest], holder_at[rarest + 1]
-    for p in range(first, min(last, first + _MOST)):
+    for p in range(holder_at[rarest], min(holder_at[rarest + 1], holder_at[rarest] + _MOST)):
         j = holder[p]
-        if j == item or not _has_all(start, end, gained, at, of_item, j):
+        if j == item or not _has_all(j, gained, at, of_item):
             continue
         if left == 0:
             break
         left -= 1
         shared = 0
         for q in range(at[j], at[j + 1]):
-            shared += 1 if mark[of_item[q]] == stamp else 0
+            shared += mark[of_item[q]] == stamp
         if shared > best_shared:
             best, best_shared = j, shared
     return best
 
 
-@_jit
-def describe(  # type: ignore[no-untyped-def]
-    item, change_at, lost, gained, relation, at, of_item, holder_at, holder
-):
-    """Describe the changes `change_at[n]` to `change_at[n + 1]` of each row."""
-    real = np.full(len(item), -1, np.int32)
-    before, gone = np.zeros(len(lost), np.int32), np.zeros(len(lost), np.int32)
-    mark = np.full(len(relation), -1, np.int64)
-    for n in range(len(item)):
-        i, start, end = item[n], change_at[n], change_at[n + 1]
-        if start == end:
-            continue
-        for q in range(at[i], at[i + 1]):
-            mark[of_item[q]] = n
-        real[n] = _real(i, start, end, gained, at, of_item, holder_at, holder, mark, n)
-        for c in range(start, end):
-            r = relation[lost[c] if lost[c] >= 0 else gained[c]]
-            for q in range(at[i], at[i + 1]):
-                before[c] += 1 if relation[of_item[q]] == r else 0
-            for d in range(start, end):
-                gone[c] += 1 if lost[d] >= 0 and relation[lost[d]] == r else 0
-    return real, before, gone
+@lean
+def _has_all(item, gained, at, of_item):  # type: ignore[no-untyped-def]
+    """Whether an item has all these values."""
+    for v in gained:
+        low, n = at[item], at[item + 1] - at[item]
+        while v >= 0 and n > 1:
+            half = n >> 1
+            low += half * (of_item[low + half] <= v)
+            n -= half
+        if v >= 0 and (n == 0 or of_item[low] != v):
+            return False
+    return True
