@@ -241,7 +241,7 @@ def orders(w: World, n: int) -> None:
     print("|---|---|---|---|---|", flush=True)
     for name, r, _ in rankers(w):
         run = cerec.explainer(w.data, recommender=r)
-        box: BlackBox = run.explainer._asker
+        box: BlackBox = run.explainer._by_row
         pairs = w.pairs(run, n)
         for told, order in (("as they come", None), ("by a fit", fit_order(run))):
             box._order = order

@@ -71,18 +71,18 @@ def test_the_time_allowed_is_kept(slow: float) -> None:
 
 def test_sets_are_asked_for_in_batches() -> None:
     x, calls = asked(), []
-    inner = x._asker._rescore
-    x._asker._rescore = lambda u, i, sets: (calls.append(len(sets)), inner(u, i, sets))[1]
+    inner = x._by_row._rescore
+    x._by_row._rescore = lambda u, i, sets: (calls.append(len(sets)), inner(u, i, sets))[1]
     user, item = next((u, i) for u, i in listed_pairs(x, K) if len(x.attributes(i)) > 2)
     x.explain(user, item, k=K, by="attributes")
     assert calls[0] == 1
     assert max(calls) >= 4
-    assert x._asker.asked == sum(calls)
+    assert x._by_row.asked == sum(calls)
 
 
 def test_an_order_says_what_to_try_first_and_changes_no_answer() -> None:
     x = asked()
-    box, pairs = x._asker, listed_pairs(x, K)[:6]
+    box, pairs = x._by_row, listed_pairs(x, K)[:6]
     plain = [e.changes for e in x.explain_many(pairs, k=K, by="attributes")]
     box._order = lambda user, item: np.random.default_rng(0).normal(size=len(box._pairs))
     assert [e.changes for e in x.explain_many(pairs, k=K, by="attributes")] == plain

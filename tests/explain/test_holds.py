@@ -38,7 +38,7 @@ def parts(e: Explainer, user: int, item: int, values: set[int]) -> np.ndarray:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_margin_is_a_sum_over_the_history(seed: int) -> None:
     e = explainer("linear", seed)
-    solver, of_item = e._asker.solver, e.subject.of_item
+    solver, of_item = e._by_row.solver, e.subject.of_item
     solved = solver.listed(np.arange(USERS), solver.values(Options(k=K)), Question(k=K))
     a, model = solved.answers, e.subject.model
     made = spread(solver.parts, a, K)
@@ -111,7 +111,7 @@ class Enumeration:
     def __init__(self, e: Explainer, user: str, item: str) -> None:
         u, i = e.data.users.row(user), e.data.items.row(item)
         scores, effects = (x[0] for x in e.subject.both(np.array([u])))
-        solver, model = e._asker.solver, e.subject.model
+        solver, model = e._by_row.solver, e.subject.model
         own = e.subject.of_item.row(i).tolist()
         relation, support = e.subject.relation, solver.support
         plain = solver.asked(

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
 from cerec.errors import ConfigError
-from cerec.explain.asking import Asker, question_of
-from cerec.explain.assemble import Assembler, kept_notes
 from cerec.explain.blackbox_search import Found, Search
 from cerec.explain.changes.answers import Answers
 from cerec.explain.changes.values import Values
@@ -21,6 +19,8 @@ from cerec.explain.explanation import Certificate, Explanation
 from cerec.explain.history import Histories
 from cerec.explain.lookup import Pair, pair_of
 from cerec.explain.options import Options
+from cerec.explain.render import Assembler, kept_notes
+from cerec.explain.row_explainer import RowExplainer, question_of
 from cerec.explain.wording import LATE, OUTCOME
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.rank import ranks_after
@@ -47,7 +47,7 @@ class _Scores:
         return last[1].copy(), np.zeros((len(users), self._n))
 
 
-class BlackBox(Asker):
+class BlackBox(RowExplainer):
     """Answers by asking f(user, item, attributes)."""
 
     compiled = False

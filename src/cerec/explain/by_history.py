@@ -8,9 +8,9 @@ import numpy as np
 
 from cerec.data.dataset import Dataset
 from cerec.explain import wording as w
-from cerec.explain.assemble import named
 from cerec.explain.explanation import Explanation, Status
 from cerec.explain.history import Histories, HistoryAnswer
+from cerec.explain.render import named
 from cerec.recommend.subject import Subject
 
 

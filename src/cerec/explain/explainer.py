@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from cerec.data.dataset import Dataset
 from cerec.errors import QuestionError
 from cerec.explain import wording as w
-from cerec.explain.asking import Asker
-from cerec.explain.assemble import named
 from cerec.explain.blackbox import BlackBox, Rescore
+from cerec.explain.by_agent import Proposer
 from cerec.explain.explanation import Comparison, Explanation, Ranked, WhatIf
 from cerec.explain.history import Histories
 from cerec.explain.lookup import Pair, pair_of, row_of, value_rows
 from cerec.explain.options import Options, Wishes
-from cerec.explain.proposer import Proposer
+from cerec.explain.render import named
+from cerec.explain.row_explainer import RowExplainer
 from cerec.explain.solver import Solver
 from cerec.explain.tables import Tables
 from cerec.recommend.protocol import Doubles
@@ -55,22 +55,22 @@ class Explainer:
         `history`: who answers by history, in place of our own search.
         """
         self.data, self.subject, self.proposer = data, subject, proposer
-        self._asker = (
-            Asker(data, subject, proposer, history)
+        self._by_row = (
+            RowExplainer(data, subject, proposer, history)
             if rescore is None
             else BlackBox(data, subject, rescore, history)
         )
-        self.tables = Tables(self._asker)
+        self.tables = Tables(self._by_row)
 
     @property
     def solver(self) -> Solver:
         """Who answers in row numbers."""
-        return self._asker.solver
+        return self._by_row.solver
 
     @property
     def compiled(self) -> bool:
         """Whether whole blocks of users go through compiled code."""
-        return self._asker.compiled
+        return self._by_row.compiled
 
     def explain(
         self,
@@ -94,7 +94,7 @@ class Explainer:
         if why_not is not None:
             self._check_unlisted(row, target, k)
         pair = np.array([row]), np.array([target])
-        done = self._asker.explanations(*pair, asked, why_not=why_not is not None)[0]
+        done = self._by_row.explanations(*pair, asked, why_not=why_not is not None)[0]
         return replace(done, seconds=time.perf_counter() - start)
 
     def explain_many(
@@ -108,7 +108,7 @@ class Explainer:
         Memory does not grow with the pairs. For whole lists `explain_all` is many times faster.
         """
         asked = Options.of(k, **wishes)
-        self._asker.check(asked)
+        self._by_row.check(asked)
         rows = (
             (row_of(self.data.users, user), row_of(self.data.items, item)) for user, item in pairs
         )
@@ -140,7 +140,7 @@ class Explainer:
                 f"{self.data.users[u]} has {self.data.items.name(i)!r} already, so no list holds "
                 "it; ask about an item they do not have"
             )
-        before, score = float(scores[0, i]), self._asker.score(u, i, values)
+        before, score = float(scores[0, i]), self._by_row.score(u, i, values)
         ranks = [self._rank(scores, u, i, x) for x in (before, score)]
         scores[0, i] = score
         return WhatIf(
@@ -158,7 +158,7 @@ class Explainer:
     def rescore(self, user: object, item: object, attributes: Iterable[Pair]) -> float:
         """f(u, i | A): the score of the item had it exactly these attributes."""
         u, i = row_of(self.data.users, user), row_of(self.data.items, item)
-        return self._asker.score(u, i, value_rows(self.data, self.subject.facts, attributes))
+        return self._by_row.score(u, i, value_rows(self.data, self.subject.facts, attributes))
 
     def attributes(self, item: object) -> list[Pair]:
         """The (relation, attribute) pairs of an item."""
@@ -175,7 +175,7 @@ class Explainer:
             raise QuestionError("one of the two may not be listed, so nothing compares them")
         known = self.subject.known.row(u)
         ranks = [None if x in known else self._rank(scores, u, x, scores[0, x]) for x in (i, j)]
-        parts = self._asker.assembler.reasons.compared(u, i, j, scores[0], effects[0])
+        parts = self._by_row.assembler.reasons.compared(u, i, j, scores[0], effects[0])
         difference = float(scores[0, i] - scores[0, j])
         names = named(self.data.items, i), named(self.data.items, j)
         text = w.compared(*names, difference, parts)
@@ -190,7 +190,7 @@ class Explainer:
             start = time.perf_counter()
             user, item = np.array(chunk, np.int64).T
             order = np.argsort(user, kind="stable")
-            done = self._asker.explanations(user[order], item[order], asked)
+            done = self._by_row.explanations(user[order], item[order], asked)
             share = (time.perf_counter() - start) / len(chunk)
             for n in np.argsort(order):
                 yield replace(done[n], seconds=share)

@@ -8,10 +8,10 @@ from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
+from cerec.explain.by_agent import Proposer
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation
 from cerec.explain.options import Scope, Way
-from cerec.explain.proposer import Proposer
 from cerec_bench.explainers.protocol import NO_ANSWER, Answer, Context, Pairs, Rows, touching
 
 _BATCH = 256

@@ -25,8 +25,8 @@ from cerec.data.ckg import Ckg
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.errors import ConfigError
+from cerec.explain.by_agent import Proposer
 from cerec.explain.explainer import Explainer
-from cerec.explain.proposer import Proposer
 from cerec.recommend.subject import Subject
 from cerec.runs.agents import learn_agent
 from cerec.settings.run import RunConfig

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.dataset import Dataset
-from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, QuestionError
 from cerec.explain import wording as w
-from cerec.explain.assemble import Assembler, kept_notes, named
+from cerec.explain.by_agent import Agent, Proposer
 from cerec.explain.by_history import by_history, carried, history_search
 from cerec.explain.changes.answers import Question, relations_of
 from cerec.explain.changes.values import Values
@@ -21,21 +20,18 @@ from cerec.explain.explanation import Explanation
 from cerec.explain.history import Histories, HistoryAnswer
 from cerec.explain.options import Options
 from cerec.explain.phrases import opening_text, phrases
-from cerec.explain.proposer import Proposer
+from cerec.explain.render import Assembler, kept_notes
 from cerec.explain.robust import solve_robust
 from cerec.explain.solver import Solved, Solver
 from cerec.explain.wording import MOST_TOLD, NOT_ROBUST, fill
-from cerec.recommend.rank import lists
 from cerec.recommend.subject import Subject
-from cerec.walk.paths import Proposals
 
 Rows = NDArray[np.integer]
-_WIDTH = 16  # items that the agent may name
 _NEAREST = 256  # items that are looked at for the nearest answer
 
 
-class Asker:
-    """Answers questions about pairs of rows, in the order of their users."""
+class RowExplainer:
+    """Explains pairs of rows, in the order of their users."""
 
     compiled = True
     """Whether whole blocks of users go through compiled code."""
@@ -47,9 +43,12 @@ class Asker:
         proposer: Proposer | None = None,
         history: Histories | None = None,
     ) -> None:
-        self.data, self.subject, self._proposer = data, subject, proposer
+        self.data, self.subject = data, subject
         self.solver = Solver(data, subject)
         self.assembler = Assembler(data, self.solver)
+        self._agent = (
+            None if proposer is None else Agent(data, self.solver, self.assembler, proposer)
+        )
         self._history = history
 
     @cached_property
@@ -67,7 +66,7 @@ class Asker:
         if asked.robust is not None:
             return self._robust(user, item, values, asked, notes)
         if asked.by == "agent":
-            return self._by_agent(user, item, values, question, notes)
+            return cast(Agent, self._agent).explanations(user, item, values, question, notes)
         if asked.prefer == "near":
             solved = self._nearest(user, item, values, question)
         else:
@@ -75,8 +74,8 @@ class Asker:
         out = self.assembler.explanations(solved, notes=notes)
         if self.subject.source == "fitted":
             out = [self._with_fit(e, u, i) for e, u, i in zip(out, user, item, strict=True)]
-        if asked.by in (None, "attributes", "both"):
-            out = self._with_paths(out, user, item, solved)
+        if self._agent is not None and asked.by != "history" and not why_not:
+            out = self._agent.beside(out, user, item, asked.k)
         if asked.relations:
             out = self._by_relation(out, user, item, values, question)
         return self._with_history(out, solved, asked) if asked.by != "attributes" else out
@@ -106,7 +105,7 @@ class Asker:
 
     def check(self, asked: Options, *, why_not: bool = False) -> None:
         """Refuse what this recommender cannot answer."""
-        if asked.by == "agent" and self._proposer is None:
+        if asked.by == "agent" and self._agent is None:
             raise ConfigError("by='agent' needs a trained agent, and this run has none")
         if asked.by == "agent" and why_not:
             raise QuestionError("the agent walks away from listed items; ask why_not by attributes")
@@ -163,62 +162,6 @@ class Asker:
         if not other.found or own:
             return e
         return replace(other, beside=_beside(e, opening) if e.found else None)
-
-    def _by_agent(
-        self,
-        user: Rows,
-        item: Rows,
-        values: Values,
-        question: Question,
-        notes: tuple[str, ...],
-    ) -> list[Explanation]:
-        """Toward the item, of those the agent names, that takes fewest changes."""
-        proposals = self._propose(user, item, question.k)
-        pair = np.repeat(np.arange(len(user)), np.diff(proposals.indptr))
-        tried = self.solver.asked(
-            user[pair], item[pair], values, replace(question, alternatives=0), toward=proposals.item
-        )
-        size = np.where(tried.answers.status == 0, tried.answers.size, np.iinfo(np.int64).max)
-        chosen = np.full(len(user), -1)
-        for n in range(len(user)):
-            here = proposals.of(n)
-            if here.stop > here.start:
-                chosen[n] = here.start + int(np.argmin(size[here]))
-        toward = np.where(chosen < 0, item, proposals.item[chosen] if len(pair) else item)
-        solved = self.solver.asked(
-            user, item, values, replace(question, alternatives=0), toward=toward
-        )
-        out = self.assembler.explanations(solved, by="agent", certificate="toward", notes=notes)
-        for n, e in enumerate(out):
-            if e.found and chosen[n] >= 0:
-                out[n] = self.assembler.with_path(e, int(item[n]), proposals.path[chosen[n]])
-        return out
-
-    def _with_paths(
-        self, out: list[Explanation], user: Rows, item: Rows, solved: Solved
-    ) -> list[Explanation]:
-        """The agent's item and path beside answers that no real item stands behind."""
-        bare = [n for n, e in enumerate(out) if e.found and e.counterfactual_item is None]
-        if self._proposer is None or not bare or solved.direction == "in":
-            return out
-        proposals = self._propose(user[bare], item[bare], solved.k, width=1)
-        for at, n in enumerate(bare):
-            for row in range(proposals.of(at).start, proposals.of(at).stop):
-                j = int(proposals.item[row])
-                e = self.assembler.with_path(out[n], int(item[n]), proposals.path[row])
-                names = (*e.names[:2], named(self.data.items, j), *e.names[2:])
-                out[n] = replace(e, counterfactual_item=self.data.items[j], names=names)
-        return out
-
-    def _propose(self, user: Rows, item: Rows, k: int, width: int = _WIDTH) -> Proposals:
-        users, at = np.unique(user, return_inverse=True)
-        known = self.subject.known.take(users)
-        k = min(k, len(self.data.items))
-        listed = lists(self.subject.scores(users), known.indptr, known.indices, k)[at]
-        row, there = np.nonzero(listed >= 0)
-        excluded = Ragged.from_pairs(row, listed[row, there], len(user))
-        proposer = cast(Proposer, self._proposer)
-        return proposer.propose(user.astype(np.int64), item.astype(np.int64), excluded, width)
 
     def _robust(
         self, user: Rows, item: Rows, values: Values, asked: Options, notes: tuple[str, ...]
