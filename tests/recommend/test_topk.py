@@ -20,6 +20,11 @@ def test_lists_by_hand() -> None:
     assert got.tolist() == [[0, 2, 3], [3, 0, 2]]  # equal scores in catalogue order
 
 
+def test_lists_of_no_item() -> None:
+    one = np.ones((2, 1), np.float32)
+    assert top_k_all(one, one, ragged([], []), 0).shape == (2, 0)
+
+
 def test_fewer_unknown_items_than_asked_for() -> None:
     one = np.ones((1, 1), np.float32)
     got = top_k_all(one, np.ones((3, 1), np.float32), ragged([1]), 5)

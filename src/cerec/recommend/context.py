@@ -7,7 +7,7 @@ import numpy as np
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.recommend.base import Context, Recommender, Rows
-from cerec.recommend.factors import FactorModel
+from cerec.recommend.bpr import PairFactorisation
 from cerec.recommend.rank import lists
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.topk import top_k_all
@@ -26,7 +26,7 @@ def context_of(model: Recommender, known: Ragged, facts: Facts, list_length: int
 
     To be let go before the model moves on: the tables of a factor model are not copied.
     """
-    if isinstance(model, FactorModel):
+    if isinstance(model, PairFactorisation):
         return model.context(min(list_length, len(facts.of_item)))
     scorer = model.scorer()
     user, item = (scorer.user, scorer.item) if scorer.matrix is None else model.factors()

@@ -26,6 +26,8 @@ def first(row: Doubles, order: Ints) -> int:
     By insertion: few items displace another, so a short list costs little more than a scan.
     """
     n, most = 0, len(order)
+    if most == 0:
+        return 0
     worst = -np.inf  # of a full list
     for i in range(len(row)):
         x = row[i]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from cerec_bench.cells import Cell, Table
 from cerec_bench.plans.experiment import Job
@@ -10,6 +10,7 @@ from cerec_bench.plans.files import Experiment, Point
 from cerec_bench.plans.fit import FitConfig
 from cerec_bench.plans.systems import Plan, Systems, columns
 from cerec_bench.report.tables import Grid, compared, from_json, notes, to_json
+from cerec_bench.statistics import Line
 
 
 def measure(job: Job) -> Table:
@@ -32,12 +33,17 @@ def measure(job: Job) -> Table:
     return to_json(lines, about)
 
 
+measure.recipe = 2  # type: ignore[attr-defined]  # the linear recommender fits in another way
+
+
 def tables(experiment: Experiment, here: Mapping[Point, Cell]) -> tuple[list[Grid], list[str]]:
-    """One table per set."""
-    grids, said = [], []
+    """How the reference does against the best of the others on every set, then a table per set."""
+    grids, said, summary = [], [], []
     for point, cell in here.items():
         about, lines = cell.found["about"], from_json(cell.found)
         title = experiment.sets[point.set].title
+        if left_out := point.settings.get("filters.leave_out"):
+            title += f" without {', '.join(left_out)}"
         caption = (
             f"{title}: {about['users']:,} users, {about['items']:,} items; "
             f"{about['trials']} settings tried by each, then {about['seeds']} seeds. A star: "
@@ -45,4 +51,22 @@ def tables(experiment: Experiment, here: Mapping[Point, Cell]) -> tuple[list[Gri
         )
         grids.append(compared(lines, columns(about["ks"]), caption))
         said += [f"{title}. {note}" for note in notes(lines)]
-    return grids, said
+        summary.append([title, *_against(lines, about["reference"], about["ks"][0])])
+    if len(summary) < 2:
+        return grids, said
+    parts = [x for m in ("Recall", "NDCG") for x in (m, "best rival", "p")]
+    return [Grid("", ["", *parts, "CPU s", "MB"], summary), *grids], said
+
+
+def _against(lines: Sequence[Line], reference: str, k: int) -> list[str]:
+    """The reference and its best rival by recall and NDCG, corrected p, and what its fit took."""
+    mine = next(line for line in lines if line.name == reference)
+    out = []
+    for key in (f"recall@{k}", f"ndcg@{k}"):
+        others = [x for x in lines if x is not mine and key in x.figures]
+        best = max(others, key=lambda x: x.figures[key].mean)
+        p = best.figures[key].p
+        told = "-" if p is None else "< 1e-9" if p < 1e-9 else f"{p:.2g}"
+        rival = f"{best.title} {best.figures[key].mean:.4f}"
+        out += [f"{mine.figures[key].mean:.4f}", rival, told]
+    return [*out, f"{mine.other['cpu_seconds']:.0f}", f"{mine.other['peak_mb']:,.0f}"]
