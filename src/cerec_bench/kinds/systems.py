@@ -54,7 +54,8 @@ def tables(experiment: Experiment, here: Mapping[Point, Cell]) -> tuple[list[Gri
         summary.append([title, *_against(lines, about["reference"], about["ks"][0])])
     if len(summary) < 2:
         return grids, said
-    parts = [x for m in ("Recall", "NDCG") for x in (m, "best rival", "p")]
+    k = next(iter(here.values())).found["about"]["ks"][0]
+    parts = [x for m in ("Recall", "NDCG") for x in (f"{m}@{k}", "best rival", "p")]
     return [Grid("", ["", *parts, "CPU s", "MB"], summary), *grids], said
 
 
