@@ -1,25 +1,4 @@
 """Adapters for recommenders made elsewhere; see docs/guide/your-recommender.md."""
 
-from cerec.recommend.adapters import (
-    Factors,
-    FeatureFactors,
-    Function,
-    Implicit,
-    ItemItem,
-    LightFM,
-    Ranker,
-    Scores,
-    attribute_columns,
-)
-
-__all__ = [
-    "Factors",
-    "FeatureFactors",
-    "Function",
-    "Implicit",
-    "ItemItem",
-    "LightFM",
-    "Ranker",
-    "Scores",
-    "attribute_columns",
-]
+from cerec.recommend.adapters import *  # noqa: F403
+from cerec.recommend.adapters import __all__ as __all__

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,10 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from cerec.cli.arguments import named
-from cerec.cli.console import out, progress, tell_compiling
+from cerec.cli.console import out, progress
 from cerec.cli.train import figures
 from cerec.errors import RunError
-from cerec.explain.explanation import Explanation
 from cerec.runs.folder import read_facts
 from cerec.runs.run import Run
 from cerec.settings.run import RunConfig
@@ -64,27 +62,38 @@ def demo(
         run = train(data, config, seed=seed, out=folder, force=True, on_row=show)
     if not run.meta["finished"]:
         raise KeyboardInterrupt  # training keeps its best state; the story would not be worth it
-    _show_training(run, popularity(run.split.train, len(data.items)))
-    tell_compiling()
+    _show_figures(run, popularity(run.split.train, len(data.items)))
     user = _interesting_user(run)
     _show_user(run, user)
-    explained = _show_explanations(run, user)
-    _show_agent(run, user, explained[0].item)
-    _show_why_not(run, user)
+    listed = [line.item for line in run.recommend(user, k=K + 5)]
+    _tell("Why these?", "The smallest changes that would have taken them out:")
+    for item in listed[:3]:
+        out.print(run.explain(user, item, k=K))
+    _tell("The paper's own answer,", "by the agent that walks from film to attribute to film:")
+    out.print(run.explain(user, listed[0], k=K, by="agent"))
+    _tell("And why not this one?")
+    out.print(run.explain(user, why_not=listed[-1], k=K))
     _show_coverage(run)
-    _show_next(run, folder, user, explained)
+    _show_next(run, folder, user, listed[0])
 
 
-def _show_training(run: Run, popular: Any) -> None:
+def _tell(bold: str, rest: str = "") -> None:
+    out.print(bold, style="bold", end=" ")
+    out.print(rest)
+
+
+def _show_figures(run: Run, popular: Any) -> None:
     from cerec.runs.evaluate import final_figures
 
-    table = Table(title="Held-out items found (test part, mean over users)")
-    for name in ("recommender", "recall@20", "ndcg@20", "hr@20"):
-        table.add_column(name, justify="left" if name == "recommender" else "right")
-    lines = {"cerec": run.metrics, "most popular": final_figures(popular, run.split)}
-    for name, metrics in lines.items():
-        test = metrics["test"]
-        table.add_row(name, *(f"{test[m]:.3f}" for m in ("recall@20", "ndcg@20", "hr@20")))
+    names = ("recall@20", "ndcg@20", "hr@20")
+    table = Table("recommender", title="Held-out items found (test part, mean over users)")
+    for name in names:
+        table.add_column(name, justify="right")
+    for made, metrics in {
+        "cerec": run.metrics,
+        "popular": final_figures(popular, run.split),
+    }.items():
+        table.add_row(made, *(f"{metrics['test'][name]:.3f}" for name in names))
     out.print(table)
     out.print(f"Trained in {run.meta['seconds']:.0f} s on this CPU.\n")
 
@@ -123,73 +132,35 @@ def _summary(run: Run, item: str) -> str:
     return ", ".join(entities.name(entities.row(a)) for a in shown)
 
 
-def _show_explanations(run: Run, user: str) -> list[Explanation]:
-    out.print()
-    out.print("Why these?", style="bold", end=" ")
-    out.print("The smallest changes that would have taken them out:")
-    found = []
-    for line in run.recommend(user, k=3):
-        found.append(run.explain(user, line.item, k=K))
-        out.print(found[-1])
-    return found
-
-
-def _show_agent(run: Run, user: str, item: str) -> None:
-    out.print("The paper's own answer,", style="bold", end=" ")
-    out.print("by the agent that walks from film to attribute to film:")
-    out.print(run.explain(user, item, k=K, by="agent"))
-
-
-def _show_why_not(run: Run, user: str) -> None:
-    out.print("And why not this one?", style="bold")
-    unlisted = run.recommend(user, k=K + 5)[-1]
-    out.print(run.explain(user, why_not=unlisted.item, k=K))
-
-
 def _show_coverage(run: Run) -> None:
-    started = time.perf_counter()
-    status: Counter[str] = Counter()
-    sizes: Counter[int] = Counter()
-    history = 0
-    for e in _all(run):
-        status[e.status] += 1
-        if e.found:
-            sizes[e.size] += 1
-            history += e.by == "history"
-    seconds = time.perf_counter() - started
-    total = sum(status.values())
-    table = Table(title=f"Every listed pair of the world, {total:,} explanations")
-    for name in ("outcome", "pairs", "share"):
-        table.add_column(name, justify="left" if name == "outcome" else "right")
-    for name, n in status.most_common():
-        table.add_row(name, f"{n:,}", f"{n / total:.1%}")
-    for size in sorted(sizes):
-        table.add_row(
-            f"  of {size} change{'s' * (size > 1)}",
-            f"{sizes[size]:,}",
-            f"{sizes[size] / total:.1%}",
-        )
-    table.add_row("  by the user's history", f"{history:,}", f"{history / total:.1%}")
-    out.print(table)
-    out.print(f"{total / seconds:,.0f} explanations a second, each checked by re-scoring.\n")
-
-
-def _all(run: Run) -> Iterator[Explanation]:
-    pairs = list(run.listed_pairs(K))
+    started, pairs = time.perf_counter(), list(run.listed_pairs(K))
+    outcomes: Counter[str] = Counter()
     with progress() as bar:
         task = bar.add_task("explaining every list", total=len(pairs), note="")
         for e in run.explain_many(pairs, k=K):
             bar.advance(task)
-            yield e
+            outcomes[e.status] += 1
+            if e.found:
+                outcomes[f"  of {e.size} change{'s' * (e.size > 1)}"] += 1
+                outcomes["  by the user's history"] += e.by == "history"
+    seconds = time.perf_counter() - started
+    table = Table("outcome", title=f"Every listed pair of the world, {len(pairs):,} explanations")
+    table.add_column("pairs", justify="right")
+    table.add_column("share", justify="right")
+    for name, n in sorted(outcomes.items(), key=lambda pair: (pair[0][0] == " ", pair[0])):
+        table.add_row(name, f"{n:,}", f"{n / len(pairs):.1%}")
+    out.print(table)
+    out.print(
+        f"{len(pairs) / seconds:,.0f} explanations a second, each checked by scoring again.\n"
+    )
 
 
-def _show_next(run: Run, folder: Path, user: str, explained: list[Explanation]) -> None:
+def _show_next(run: Run, folder: Path, user: str, item: str) -> None:
     from cerec.serve.report import write_report
 
     page = write_report(run, folder / "report.html", k=K)
     out.print("The same with pictures, to look at or to mail: ", end="")
     out.print(f"{page}\n", style="bold")
-    item = explained[0].item
     about = f"{folder} --user {user} --item {item}"
     relation, attribute = run.attributes(item)[0]
     out.rule("try next")

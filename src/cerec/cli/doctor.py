@@ -10,7 +10,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -18,14 +17,11 @@ from rich.text import Text
 from cerec import __version__
 from cerec.cli.console import out, print_json
 from cerec.data.check import check
-from cerec.data.ckg import Ckg
-from cerec.data.facts import Facts
-from cerec.data.split import Split, split
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import CerecError, RunError
 from cerec.files import cache_folder
-from cerec.recommend.rank import lists, ranks_after
-from cerec.recommend.scorer import Scorer
+from cerec.runs.run import Run
+from cerec.runs.train import train
 from cerec.threads import cores, kernel_threads
 
 CORE = ("numpy", "scipy", "numba", "polars", "safetensors", "typer", "rich")
@@ -116,7 +112,7 @@ def _memory(meminfo: Path) -> dict[str, float | None]:
 
 
 def self_test() -> list[dict[str, Any]]:
-    """Generate a small world, split it, build its graph, rank: each step's outcome and seconds."""
+    """Generate a small world, train, explain: each step's outcome and seconds."""
     state: dict[str, Any] = {}
     outcomes = []
     for step, work in _STEPS.items():
@@ -134,74 +130,47 @@ def self_test() -> list[dict[str, Any]]:
 
 
 def _generate(state: dict[str, Any]) -> None:
-    config = WorldConfig(users=60, items=80, interactions=900)
-    state["data"] = make_world(config, seed=0)
+    state["data"] = make_world(WorldConfig(users=60, items=80, interactions=900), seed=0)
     if not check(state["data"]).usable:
         raise RuntimeError("the generated data cannot be used")
 
 
-def _part(state: dict[str, Any]) -> None:
-    parts: Split = split(state["data"], seed=0)
-    if parts.train.size + parts.valid.size + parts.test.size != len(state["data"].interactions):
-        raise RuntimeError("the parts do not add up")
-    state["parts"] = parts
+def _train(state: dict[str, Any]) -> None:
+    state["run"] = train(state["data"], seed=0)
 
 
-def _link(state: dict[str, Any]) -> None:
-    state["facts"] = Facts.build(state["data"])
-    graph = Ckg.build(state["data"], state["parts"].train)
-    if graph.adjacency.size != 2 * _edges(graph):
-        raise RuntimeError("the graph is not symmetric")
-
-
-def _edges(graph: Ckg) -> int:
-    low, high = np.minimum(graph.head, graph.tail), np.maximum(graph.head, graph.tail)
-    return len(np.unique(low.astype(np.int64) * graph.n_nodes + high))
-
-
-def _rank(state: dict[str, Any]) -> None:
-    facts: Facts = state["facts"]
-    rng = np.random.default_rng(0)
-    user, item, effect = (
-        rng.normal(size=(n, 8)).astype(np.float32) for n in (60, 80, facts.n_values)
-    )
-    scorer = Scorer(user=user, item=item, effect=effect, effect_user=user, pooling="mean")
-    seen = state["parts"].train
-    scores = scorer.scores(0)
-    (best,) = lists(scores[None], seen.indptr[:2], seen.indices, 5)
-    nobody = np.zeros(5, np.int64)
-    told = scores[None], seen.indptr[:2], seen.indices, nobody, best.astype(np.int64), scores[best]
-    if ranks_after(*told).tolist() != [1, 2, 3, 4, 5]:
+def _explain(state: dict[str, Any]) -> None:
+    run: Run = state["run"]
+    user = run.data.users[0]
+    listed = run.recommend(user, k=5)
+    if [run.rank(user, line.item) for line in listed] != [1, 2, 3, 4, 5]:
         raise RuntimeError("ranks and list disagree")
-    own = facts.of_item.row(int(best[0]))
-    if scorer.rescore(0, int(best[0]), own, facts) != scores[best[0]]:
-        raise RuntimeError("an unchanged item changed its score")
+    found = [run.explain(user, line.item, k=5) for line in listed]
+    if not any(e.status == "verified" and (e.rank_after or 0) > 5 for e in found):
+        raise RuntimeError("no listed item has an explanation")
 
 
 _STEPS: dict[str, Callable[[dict[str, Any]], None]] = {
     "generate a world": _generate,
-    "split it": _part,
-    "build its graph": _link,
-    "score and rank": _rank,
+    "train": _train,
+    "recommend and explain": _explain,
 }
 
 
 def _show(facts: dict[str, Any]) -> None:
+    threads, memory = facts["threads"], facts["memory_gb"]
+    rows = {name: facts[name] for name in ("cerec", "python", "platform")}
+    rows |= {name: found or "missing" for name, found in facts["packages"].items()}
+    for name, found in facts["optional"].items():
+        rows[f"{name} ({OPTIONAL[name]})"] = found or "not installed (optional)"
+    rows["threads"] = f"{threads['cores']} cores, {threads['kernels']} for kernels (CEREC_THREADS)"
+    rows["memory"] = f"{memory['available']} of {memory['total']} GB available"
+    rows["cache"] = facts["cache"]
     table = Table(show_header=False)
     table.add_column()
     table.add_column(overflow="fold")
-    for name in ("cerec", "python", "platform"):
-        table.add_row(name, Text(facts[name]))
-    for name, found in facts["packages"].items():
-        table.add_row(name, Text(found or "missing", style="" if found else "bold red"))
-    for name, found in facts["optional"].items():
-        table.add_row(f"{name} ({OPTIONAL[name]})", Text(found or "not installed (optional)"))
-    threads, memory = facts["threads"], facts["memory_gb"]
-    table.add_row(
-        "threads", f"{threads['cores']} cores, {threads['kernels']} for kernels (CEREC_THREADS)"
-    )
-    table.add_row("memory", f"{memory['available']} of {memory['total']} GB available")
-    table.add_row("cache", Text(facts["cache"]))
+    for name, text in rows.items():
+        table.add_row(name, Text(text))
     out.print(table)
     for test in facts["self_test"]:
         mark = Text("ok    ", style="green") if test["ok"] else Text("failed", style="bold red")
