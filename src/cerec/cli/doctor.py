@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cerec import __version__
-from cerec.cli.console import out, print_json
+from cerec.cli.console import out, print_json, remark
 from cerec.data.check import check
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import CerecError, RunError
@@ -39,13 +39,22 @@ def doctor(
     run: Annotated[
         Path | None, typer.Argument(metavar="[RUN]", help="A run folder to check in full.")
     ] = None,
+    warm: Annotated[
+        bool, typer.Option("--warm", help="Compile all kernels now, so that nobody waits later.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show versions, threads, memory, optional parts; run a self-test; or check a run folder.
 
     Examples: cerec doctor
               cerec doctor runs/demo
+              cerec doctor --warm
     """
+    if warm:
+        from cerec.runs.health import warm as compile_all
+
+        remark(f"all kernels are compiled ({compile_all():.0f} s)")
+        return
     if run is not None:
         _run(run, json=json)
         return

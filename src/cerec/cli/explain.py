@@ -13,7 +13,7 @@ from rich.table import Table
 from cerec.cli.arguments import History, Json, RunFolder, history_of, named, pair_given
 from cerec.cli.console import out, print_json, progress, remark, tell_compiling
 from cerec.cli.tables import refuse_other_tables
-from cerec.errors import ConfigError
+from cerec.errors import ConfigError, one_of
 from cerec.explain.explanation import WhatIf
 from cerec.explain.lookup import Lock, Pair, pair_of, value_row
 from cerec.explain.options import Options
@@ -86,6 +86,9 @@ def explain(
         Path | None, typer.Option("--out", parser=named, metavar="PATH", help="A .parquet file.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take up a killed --all.")] = False,
+    engine: Annotated[
+        str, typer.Option(metavar="local|ray", help="Who computes --all; ray writes a folder.")
+    ] = "local",
     json: Json = False,
 ) -> None:
     """Say which smallest change would take an item out of a list, or bring one in.
@@ -116,8 +119,9 @@ def explain(
             raise ConfigError(
                 "--all needs --out FILE.parquet, and no --user, --history, --item or --why-not"
             )
-        refuse_other_tables("--out", out_file, (".parquet",))
-        _explain_all(run_folder, out_file, asked, resume=resume, json=json)
+        if one_of("--engine", engine, ("local", "ray")) == "local":
+            refuse_other_tables("--out", out_file, (".parquet",))
+        _explain_all(run_folder, out_file, asked, resume=resume, json=json, engine=engine)
         return
     if out_file is not None or resume:
         raise ConfigError("--out and --resume go with --all; one explanation is printed")
@@ -138,8 +142,11 @@ def explain(
         remark(f"{len(answer.alternatives)} other answers; no further one really differs")
 
 
-def _explain_all(folder: Path, path: Path, asked: Options, *, resume: bool, json: bool) -> None:
+def _explain_all(
+    folder: Path, path: Path, asked: Options, *, resume: bool, json: bool, engine: str
+) -> None:
     from cerec.explain.batch import explain_all
+    from cerec.runs.cluster import explain_on_ray
 
     run = open_run(folder)
     tell_compiling()
@@ -148,13 +155,14 @@ def _explain_all(folder: Path, path: Path, asked: Options, *, resume: bool, json
     ready = time.perf_counter()
     with progress() as bar:
         task = bar.add_task("explaining", total=len(run.data.users), note="users")
-        summary = explain_all(
-            run.explainer,
-            path,
-            asked,
-            resume=resume,
-            on_part=lambda done, _: bar.update(task, completed=done),
-        )
+        more: Any = {
+            "resume": resume,
+            "on_part": lambda done, _: bar.update(task, completed=done),
+        }
+        if engine == "ray":
+            summary = explain_on_ray(str(folder), str(path), asked, **more)
+        else:
+            summary = explain_all(run.explainer, path, asked, **more)
     seconds = time.perf_counter() - ready
     if json:
         print_json({"pairs": summary.pairs, **summary.status, "seconds": seconds})

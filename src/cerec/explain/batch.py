@@ -71,7 +71,7 @@ def _explain_all(
 ) -> Summary:
     """`explain_all`, alone at work on the target."""
     folder = target.with_name(target.name + ".parts")
-    _prepare(folder, _job(explainer, asked), resume=resume)
+    _prepare(folder, job_of(explainer, asked), resume=resume)
     n_users, taken_over = len(explainer.data.users), 0
     parts: list[Path] = []
     for start in range(0, n_users, _USERS_PER_PART):
@@ -129,7 +129,8 @@ def _prepare(parts: Path, job: dict[str, Any], *, resume: bool) -> None:
         write_json(new / "job.json", job)
 
 
-def _job(explainer: Explainer, asked: Options) -> dict[str, Any]:
+def job_of(explainer: Explainer, asked: Options) -> dict[str, Any]:
+    """What makes two batches equal, as it is read back from JSON."""
     s, digest = explainer.subject, hashlib.sha256()
     n = len(s.known)
     some = np.unique(np.linspace(0, n - 1, min(n, 8)).astype(np.int64)) if n else np.zeros(0, int)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from cerec.checkpoint import read_checkpoint
+from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import CerecError
+from cerec.explain.batch import explain_all
+from cerec.explain.options import Options
 from cerec.files import read_json
 from cerec.manifest import changed
 from cerec.runs.folder import LISTED
 from cerec.runs.run import open_run
+from cerec.runs.train import train
 
 _DATA = {name for name in LISTED if name.endswith(".parquet")} | {"graph.safetensors", "data.json"}
 
@@ -44,6 +50,26 @@ def examine(folder: Path) -> Health:
     if problem is None:
         problem = next((words for words in files.values() if words != "sound"), None)
     return Health(files, problem, _advice(folder, files) if problem else ())
+
+
+def warm() -> float:
+    """Ask a small world every kind of question, so that all kernels are compiled; the seconds."""
+    start = time.perf_counter()
+    data = make_world(WorldConfig(users=60, items=80, interactions=900), seed=0)
+    run = train(data, seed=0)
+    user = data.users[0]
+    first, second = (listed.item for listed in run.recommend(user, 2))
+    last = run.recommend(user, len(data.items))[-1].item
+    for by in ("attributes", "history"):
+        run.explain(user, first, k=5, by=by, alternatives=1)
+        run.explain(user, why_not=last, k=5, by=by)
+    run.explain(user, second, k=5, robust=0.5)
+    run.what_if(user, first, run.attributes(first)[1:], k=5)
+    run.recommend_for([first, second], 5)
+    with TemporaryDirectory() as name:
+        explain_all(run.explainer, Path(name) / "all.parquet", Options(k=5))
+        open_run(run.save(Path(name) / "run"))
+    return time.perf_counter() - start
 
 
 def _advice(folder: Path, files: dict[str, str]) -> tuple[str, ...]:
