@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from cerec.audit.diff import Difference, diff
-from cerec.audit.disclosure import disclosure
+from cerec.audit.disclosure import disclosure, verdict
 from cerec.audit.parameters import Findings, Parameter, Segment, Value, measure
+from cerec.audit.plain import Share
 from cerec.audit.segments import Groups, groups_of
-from cerec.audit.tally import Share
 from cerec.audit.trial import Exposure, Trial, trial
 
 __all__ = [
@@ -24,4 +24,5 @@ __all__ = [
     "groups_of",
     "measure",
     "trial",
+    "verdict",
 ]

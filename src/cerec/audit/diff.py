@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.audit.moves import Moved, moved, varied
-from cerec.audit.parts import Parts
-from cerec.audit.plain import as_html, plain
+from cerec.audit.parts import NAMES, Parts
+from cerec.audit.plain import Page
 from cerec.audit.segments import groups_of
 from cerec.data.dataset import Dataset
 from cerec.data.ids import IdTable
@@ -29,15 +29,10 @@ from cerec.recommend.protocol import Doubles
 from cerec.recommend.subject import Subject
 
 _CASES, _BLOCK = 10, 256
-_WORDS = {
-    "history": "what the user took before",
-    "own": "its own popularity",
-    "other": "what attributes do not explain",
-}
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Page):
     """How the lists of two runs differ."""
 
     k: int
@@ -61,18 +56,11 @@ class Difference:
     """(column, group, users, share of places kept)"""
     cases: tuple[Moved, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, as JSON can hold it."""
-        return dict(plain(self))
-
     def text(self, a: str = "the first run", b: str = "the second") -> str:
         """A page in Markdown."""
         from cerec.audit.disclosure import diff_text
 
         return diff_text(self, a, b)
-
-    def _repr_html_(self) -> str:
-        return as_html(self.text())
 
 
 class _Side(NamedTuple):
@@ -160,7 +148,10 @@ def diff(
         came=came,
         left=left,
         because=tuple((*name, float(x)) for name, x in because if x > 0),
-        segments=_segments(*b, users[1], kept, least),
+        segments=tuple(
+            (*names, int(some.sum()), float(kept[some].mean()))
+            for names, some in groups_of(*b).of_users(users[1], least)
+        ),
         cases=tuple(varied(cases)),
     )
 
@@ -179,18 +170,16 @@ def _columns(
     sides: list[_Side],
 ) -> tuple[list[tuple[str, str, str]], list[list[int]]]:
     """The parts of both, by id, and where each of one side stands among them."""
-    names: dict[tuple[str, str], tuple[str, str, str]] = {}
+    names: dict[str, tuple[str, str, str]] = {}
     columns = []
     told = all(s.parts.inside.told for s in sides)
     for s in sides:
         mine = []
-        for n, kind in enumerate(s.parts.names):
-            id_ = s.data.relations.ids[s.parts.relations[n]] if kind == "relation" else kind
-            name = s.data.relations.names[s.parts.relations[n]] if kind == "relation" else ""
+        for kind, id_, name in s.parts.names(s.data.relations):
             if kind != "relation" and not told:
-                kind = id_ = "other"
-            names.setdefault((kind, id_), (kind, id_, name or _WORDS.get(kind, id_)))
-            mine.append(list(names).index((kind, id_)))
+                kind, id_, name = "other", "other", NAMES["other"]
+            names.setdefault(f"{kind}/{id_}", (kind, id_, name))
+            mine.append(list(names).index(f"{kind}/{id_}"))
         columns.append(mine)
     return list(names.values()), columns
 
@@ -230,14 +219,3 @@ def _scores(
         return out / unit[row][:, None]
 
     return _Scores(scores[:, side.items] / unit[:, None], rank[:, side.items], last, part)
-
-
-def _segments(
-    data: Dataset, subject: Subject, rows: NDArray[np.int64], kept: Doubles, least: int
-) -> tuple[tuple[str, str, int, float], ...]:
-    groups, out = groups_of(data, subject), []
-    for g, (column, group) in enumerate(groups.names):
-        some = (groups.of_user[:, rows] == g).any(axis=0)
-        if int(some.sum()) >= least:
-            out.append((column, group, int(some.sum()), float(kept[some].mean())))
-    return tuple(out)

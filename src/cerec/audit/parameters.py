@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.audit.answered import answered
-from cerec.audit.parts import Block, Parts
-from cerec.audit.plain import as_html, plain
+from cerec.audit.parts import Bits, Block, Parts
+from cerec.audit.plain import Page, Share
 from cerec.audit.segments import Groups
-from cerec.audit.tally import Share, Tally, drawn, ratio, share
+from cerec.audit.tally import Tally, drawn, ratio, share
 from cerec.audit.warnings import Signs
 from cerec.data.dataset import Dataset
 from cerec.explain.options import Options
@@ -29,14 +29,9 @@ from cerec.recommend.linear.model import Linear
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.subject import Subject
 
-_TOP = 20  # values that are named
+_TOP = 10  # values of a relation that are named
 _RANGED = 500  # users of the range over settings
 _AS_GOOD = 0.99  # of the best setting on validation
-WORDS = {
-    "history": "what the user took before",
-    "own": "popularity that its attributes do not explain",
-    "other": "everything that attributes do not explain",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +49,8 @@ class Parameter:
     decides: Share
     """How often the item would leave the list, were this part that of the average item."""
     needed: Share | None = None
-    """How often a change within this relation alone takes the item out."""
+    """How often a change within this relation alone takes the item out; None for what is no
+    relation, and where a relation is kept as it is."""
     answered: Share | None = None
     """How often the smallest change of all is about it."""
     settings: tuple[float, float] | None = None
@@ -95,7 +91,7 @@ class Ranged(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Page):
     """What was found over the lists of all users, or of a sample of them."""
 
     k: int
@@ -107,23 +103,21 @@ class Findings:
     values: tuple[Value, ...]
     segments: tuple[Segment, ...]
     signs: tuple[Any, ...]
+    everybody: Share | None = None
+    """What of the attributes' shares is the same for everybody: popularity that they explain. None
+    where a recommender does not tell."""
     suppressed: int = 0
     """Groups with too few users to be shown."""
+    least: int = 20
+    """Users that a group must have."""
     ranged: Ranged | None = None
     """How the range over settings was found; None where settings were not chosen."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, as JSON can hold it."""
-        return dict(plain(self))
 
     def text(self, name: str = "this recommender") -> str:
         """A page in Markdown."""
         from cerec.audit.disclosure import audit_text
 
         return audit_text(self, name)
-
-    def _repr_html_(self) -> str:
-        return as_html(self.text())
 
 
 def measure(
@@ -146,7 +140,10 @@ def measure(
     values = solver.values(Options(k=parts.k))
     groups = groups or Groups.none(len(data.users), len(data.items))
     ranks = _ranks(parts.k)
-    starts, widths = [a for a, _ in ranks.values()], (len(parts.names), len(parts.relations))
+    starts, widths = (
+        [a for a, _ in ranks.values()],
+        (len(parts.relations) + len(parts.rest), len(parts.relations)),
+    )
     tally, signs = Tally(starts, groups, *widths, seed), Signs(data, subject, parts)
     sums = np.zeros((2, len(subject.vocabulary)))
 
@@ -160,11 +157,11 @@ def measure(
         sums += block.sums
         signs.add(block, found)
         progress(len(block.users))
-    named = _names(data, parts)
+    named, kept = parts.names(data.relations), np.isin(parts.relations, solver.computed)
     shares = [tally.share(0, "part", n, over="lift") for n in range(len(named))]
     ranges, ranged = _over_settings(parts, rows, chosen, [s.value for s in shares], seed)
     parameters = tuple(
-        _parameter(n, named[n], tally, list(ranks), parts, ranges) for n in range(len(named))
+        _parameter(n, named[n], tally, list(ranks), kept, ranges) for n in range(len(named))
     )
     segments, suppressed = _segments(tally, groups, len(ranks) + 1, named, least)
     lift, pairs = tally.sums[0, 0, [tally.column["lift"], tally.column["pairs"]]].tolist()
@@ -178,7 +175,9 @@ def measure(
         values=_values(data, subject, sums, lift),
         segments=segments,
         signs=tuple(signs.found()),
+        everybody=tally.share(0, "common", over="lift") if parts.inside.told else None,
         suppressed=suppressed,
+        least=least,
         ranged=ranged,
     )
 
@@ -189,30 +188,23 @@ def _ranks(k: int) -> dict[str, tuple[int, int]]:
     return {f"{a + 1}" if b == a + 1 else f"{a + 1} to {b}": (a, b) for a, b in pairwise(cuts)}
 
 
-def _names(data: Dataset, parts: Parts) -> list[tuple[str, str, str]]:
-    """Kind, id and name of every part."""
-    relations = data.relations
-    out = [("relation", relations.ids[r], relations.names[r]) for r in parts.relations.tolist()]
-    return out + [(kind, kind, WORDS[kind]) for kind in parts.names[len(parts.relations) :]]
-
-
 def _parameter(
     n: int,
     named: tuple[str, str, str],
     tally: Tally,
     ranks: list[str],
-    parts: Parts,
+    kept: Bits,
     ranges: Doubles | None,
 ) -> Parameter:
     by_rank = [tally.share(g, "part", n, over="lift").value for g in range(1, len(ranks) + 1)]
-    relation = n < len(parts.relations)
+    asked = n < len(kept) and not kept[n]
     return Parameter(
         *named,
         share=tally.share(0, "part", n, over="lift"),
         by_rank=dict(zip(ranks, by_rank, strict=True)),
         decides=tally.share(0, "leaves", n, over="pairs"),
-        needed=tally.share(0, "needed", n, over="pairs") if relation else None,
-        answered=tally.share(0, "changed", n, over="pairs") if relation else None,
+        needed=tally.share(0, "needed", n, over="pairs") if asked else None,
+        answered=tally.share(0, "changed", n, over="pairs") if asked else None,
         settings=None if ranges is None else (float(ranges[0, n]), float(ranges[1, n])),
     )
 
@@ -232,9 +224,14 @@ def _segments(
 
 
 def _values(data: Dataset, subject: Subject, sums: Doubles, lift: float) -> tuple[Value, ...]:
-    """The values that lift listed items most, whichever way."""
+    """The values of each relation that lift listed items most, whichever way."""
     labels = Labels(data, subject, silent=True)
-    order = np.argsort(-np.abs(sums[0]), kind="stable")[:_TOP]
+    order = np.argsort(-np.abs(sums[0]), kind="stable")
+    relation = subject.relation[order]
+    grouped = np.argsort(relation, kind="stable")
+    sizes = np.unique(relation, return_counts=True)[1]
+    turn = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    order = order[np.sort(grouped[turn < _TOP])]
     return tuple(
         Value(
             relation=data.relations.ids[int(labels.value_relation[v])],

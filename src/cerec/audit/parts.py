@@ -16,7 +16,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.data.ids import IdTable
+from cerec.data.ragged import Ragged
 from cerec.explain.parts import parts_of
+from cerec.recommend.linear.model import Linear
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.rank import lean, lists
 from cerec.recommend.subject import Subject
@@ -25,6 +28,12 @@ from cerec.threads import in_order
 Ints = NDArray[np.int32]
 Bits = NDArray[np.bool_]
 T = TypeVar("T")
+NAMES = {
+    "history": "what you took before",
+    "own": "the item's own popularity",
+    "other": "what attributes do not tell",
+}
+"""What the parts that are not of a relation are called."""
 _BLOCK_BYTES = 32 << 20
 
 
@@ -46,6 +55,8 @@ class Block(NamedTuple):
     """(n, k) the value without which alone the item would leave, and which lifts it most; or -1."""
     against: Bits
     """(n, k) whether the value that lifts the item most does so against the user's counts."""
+    common: Doubles
+    """(n, k) what of the parts of attributes is the same for everybody."""
     sums: Doubles
     """(2, V) what each value lifts listed items above the average unseen item, added up, and the
     listed pairs whose item has it."""
@@ -85,16 +96,31 @@ class Parts:
         total = np.bincount(of.indices, subject.scale[of.row_of()], n_values).astype(np.float64)
         self._facts = _Facts(of.indptr, of.indices, subject.scale, total, self.place)
 
+        model = subject.model
+        everybody = model.arrays.common if isinstance(model, Linear) else np.zeros(n_values)
+        self.common = subject.scale * np.bincount(of.row_of(), everybody[of.indices], len(of))
+        """(I,) what everybody makes of an item's attributes; 0 where a model does not tell."""
+
+    def _usual_common(self, known: Ragged) -> Doubles:
+        """The same of each user's average unseen item."""
+        mine = np.bincount(known.row_of(), self.common[known.indices], len(known))
+        return (self.common.sum() - mine) / np.maximum(len(self.common) - known.counts, 1)
+
     @property
-    def names(self) -> list[str]:
-        """Kinds of the parts: one `relation` for each, then the others."""
-        rest = ["history", "own"] if self.inside.told else ["other"]
-        return ["relation"] * len(self.relations) + rest
+    def rest(self) -> list[str]:
+        """Kinds of the parts that come after those of the relations."""
+        return ["history", "own"] if self.inside.told else ["other"]
+
+    def names(self, relations: IdTable) -> list[tuple[str, str, str]]:
+        """Kind, id and name of every part."""
+        rows = self.relations.tolist()
+        out = [("relation", relations.ids[r], relations.names[r]) for r in rows]
+        return out + [(kind, kind, NAMES[kind]) for kind in self.rest]
 
     def each(self, users: NDArray[np.integer], work: Callable[[Block], T]) -> Iterator[T]:
         """What `work` makes of the lists of these users, block by block, on all threads."""
         s = self.subject
-        per_user = 8 * (2 * s.n_items + 2 * len(s.vocabulary) + self.k * (len(self.names) + 4))
+        per_user = 8 * (2 * s.n_items + 2 * len(s.vocabulary) + self.k * (len(self.relations) + 7))
         size = max(1, _BLOCK_BYTES // per_user)
         rows = (users[first : first + size] for first in range(0, len(users), size))
         return in_order(lambda some: work(self.block(np.asarray(some, np.int64))), rows)
@@ -121,6 +147,7 @@ class Parts:
             lift=np.zeros(shape),
             value=np.full(shape, -1, np.int32),
             against=np.zeros(shape, bool),
+            common=self.common[np.maximum(listed, 0)] - self._usual_common(known)[:, None],
             sums=np.zeros((2, len(s.vocabulary))),
         )
         _parts(known.indptr, known.indices, self._facts, self.inside, out)

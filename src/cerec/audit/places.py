@@ -19,6 +19,7 @@ from cerec.recommend.linear.values import shares, unit_weights
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.rank import lean, lists
 from cerec.recommend.subject import Subject
+from cerec.threads import in_order
 
 _BLOCK_BYTES = 32 << 20
 
@@ -29,8 +30,6 @@ class _Setup(NamedTuple):
     of_item: Ragged
     odds: Doubles
     """(V,) how often each value is tried: items that have it."""
-    place: NDArray[np.int64]
-    """(V,) rows of the values in effects."""
     scale: Doubles
 
 
@@ -55,27 +54,35 @@ def places(
     progress: Callable[[int], object] = lambda _: None,
 ) -> Places:
     """What lists of these users are with each item in turn changed; `values` of one relation."""
-    setup, n = _setup(subject, values), len(rows)
-    wide, items = len(values), subject.n_items
-    out = Places(
-        np.zeros((n, wide)),
-        np.zeros((n, wide)),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(items),
-        np.zeros(items),
-    )
+    setup, items = _setup(subject, values), subject.n_items
     size = max(1, _BLOCK_BYTES // (8 * (items + len(subject.vocabulary))))
-    for first in range(0, n, size):
-        some = np.asarray(rows[first : first + size], np.int64)
-        known = subject.known.take(some)
+
+    def look(some: NDArray[np.integer]) -> Places:
+        known, n = subject.known.take(some), len(some)
         scores, effects = subject.both(some)
         shown = lists(scores, known.indptr, known.indices, min(k + 1, items))
         total = np.ascontiguousarray(effects[:, values])
+        wide = n, len(values)
+        by_user = np.zeros(wide), np.zeros(wide), np.zeros(n), np.zeros(n)
+        out = Places(*by_user, np.zeros(items), np.zeros(items))
         facts = setup.of_item.indptr, setup.of_item.indices, setup.odds, setup.scale
-        _try(scores, known.indptr, known.indices, shown, k, total, *facts, first, out)
-        progress(len(some))
-    return out
+        _try(scores, known.indptr, known.indices, shown, k, total, *facts, out)
+        return out
+
+    blocks = (np.asarray(rows[n : n + size], np.int64) for n in range(0, len(rows), size))
+    found = []
+    for one in in_order(look, blocks):
+        found.append(one)
+        progress(len(one.listed))
+    now, then, listed, depends, leaves, comes = zip(*found, strict=True)
+    return Places(
+        np.concatenate(now),
+        np.concatenate(then),
+        np.concatenate(listed),
+        np.concatenate(depends),
+        np.sum(leaves, axis=0),
+        np.sum(comes, axis=0),
+    )
 
 
 def _setup(subject: Subject, values: NDArray[np.int64]) -> _Setup:
@@ -85,7 +92,7 @@ def _setup(subject: Subject, values: NDArray[np.int64]) -> _Setup:
     mine = place[of.indices] >= 0
     own = Ragged.from_pairs(of.row_of()[mine], place[of.indices[mine]], len(of))
     odds = np.bincount(own.indices, minlength=len(values)).astype(np.float64)
-    return _Setup(own, odds, values, subject.scale)
+    return _Setup(own, odds, subject.scale)
 
 
 @lean
@@ -128,14 +135,13 @@ def _listed_with(a, mine, gap, inside, total, odds, rest, ranked, above) -> floa
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def _try(  # type: ignore[no-untyped-def]
-    scores, known_at, known, shown, k, total, at, value, odds, scale, first, out
+    scores, known_at, known, shown, k, total, at, value, odds, scale, out
 ):
     """Every item of every user, each of its values replaced by each value it does not have."""
     n_items, n_values = scores.shape[1], len(odds)
     seen, place = np.full(n_items, -1, np.int64), np.full(n_items, -1, np.int64)
     above, ranked = np.empty(n_values + 1), np.empty(n_values)
     for u in range(len(scores)):
-        row = first + u
         seen[known[known_at[u] : known_at[u + 1]]] = u
         last, after = _bounds(u, scores, shown, k, place)
         _odds(total[u], odds, ranked, above)
@@ -149,12 +155,12 @@ def _try(  # type: ignore[no-untyped-def]
             with_others = 0.0
             for a in mine:
                 share = _listed_with(a, mine, gap, inside, total[u], odds, rest, ranked, above)
-                out.now[row, a] += (1.0 if inside else 0.0) / len(mine)
-                out.then[row, a] += share / len(mine)
+                out.now[u, a] += (1.0 if inside else 0.0) / len(mine)
+                out.then[u, a] += share / len(mine)
                 with_others += share / len(mine)
             if inside:
-                out.listed[row] += 1.0
-                out.depends[row] += 1.0 - with_others
+                out.listed[u] += 1.0
+                out.depends[u] += 1.0 - with_others
                 out.leaves[i] += 1.0 - with_others
             else:
                 out.comes[i] += with_others

@@ -1,12 +1,46 @@
-"""Findings as plain values for JSON, and pages of Markdown as HTML for notebooks."""
+"""Findings as plain values for JSON, as Markdown, and pages of Markdown as HTML for notebooks."""
 
 from __future__ import annotations
 
 import html
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+
+
+class Page:
+    """What a finding can be shown as; a subclass writes `text`."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as JSON can hold it."""
+        return dict(plain(self))
+
+    def text(self) -> str:
+        """A page in Markdown."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return as_html(self.text())
+
+
+class Share(NamedTuple):
+    """A share with its interval over users (95 %)."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.1%} ({self.low:.1%} to {self.high:.1%})"
+
+    @property
+    def signed(self) -> str:
+        """With the sign of each number."""
+        return f"{self.value:+.1%} ({self.low:+.1%} to {self.high:+.1%})"
 
 
 def plain(value: Any) -> Any:
@@ -19,9 +53,31 @@ def plain(value: Any) -> Any:
         return {str(name): plain(x) for name, x in value.items()}
     if isinstance(value, list | tuple):
         return [plain(x) for x in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def percent(x: float) -> str:
+    """As people write it: a decimal only where it says something."""
+    return f"{x:.0%}" if abs(x) >= 0.1 or round(x, 3) == 0 else f"{x:.1%}"
+
+
+def joined(parts: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def plural(n: int, one: str, many: str = "") -> str:
+    """`1 item`, `2 items`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table in Markdown; nothing without rows."""
+
+    def line(cells: Sequence[str]) -> str:
+        return f"| {' | '.join(c.replace('|', '/').replace(chr(10), ' ') for c in cells)} |"
+
+    return [line(heads), line(["---"] * len(heads)), *map(line, rows), ""] if rows else []
 
 
 def as_html(page: str) -> str:

@@ -32,15 +32,14 @@ class Groups:
         """No segments at all."""
         return Groups((), np.zeros((0, users), np.int32), np.zeros((0, items), bool))
 
-    def masks(
-        self, users: NDArray[np.integer], listed: NDArray[np.int32]
-    ) -> list[NDArray[np.bool_]]:
-        """(n, k) which listed pairs belong to each group."""
+    def of_users(
+        self, rows: NDArray[np.integer], least: int
+    ) -> list[tuple[tuple[str, str], NDArray[np.bool_]]]:
+        """Groups with at least so many of these users: names, and who belongs to them."""
+        mine = self.of_user[:, rows]
         n_user = len(self.names) - len(self.of_item)
-        mine = self.of_user[:, users]
-        whole = np.ones(listed.shape, bool)
-        out = [whole & (mine == g).any(axis=0)[:, None] for g in range(n_user)]
-        return out + [row[np.maximum(listed, 0)] & (listed >= 0) for row in self.of_item]
+        inside = [(self.names[g], np.asarray((mine == g).any(axis=0))) for g in range(n_user)]
+        return [(names, some) for names, some in inside if int(some.sum()) >= least]
 
 
 def groups_of(

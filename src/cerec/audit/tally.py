@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from cerec.audit.answered import Answered
 from cerec.audit.parts import Bits, Block
+from cerec.audit.plain import Share
 from cerec.audit.segments import Groups
 from cerec.recommend.protocol import Doubles
 from cerec.rng import generator
 
 BOOT, LEVEL = 200, (0.025, 0.975)
 """How often users are drawn again, and what an interval leaves out on either side."""
-
-
-class Share(NamedTuple):
-    """A share with its interval over users (95 %)."""
-
-    value: float
-    low: float
-    high: float
 
 
 def share(drawn: Doubles) -> Share:
@@ -49,9 +40,9 @@ class Tally:
 
     def __init__(self, ranks: list[int], groups: Groups, parts: int, relations: int, seed: int):
         self._ranks, self._groups, self._seed = ranks, groups, seed
-        widths = [parts, 1, 1, parts, relations, relations, 1]
+        widths = [parts, 1, 1, 1, parts, relations, relations, 1]
         ends = np.cumsum(widths)
-        names = ("part", "lift", "pairs", "leaves", "needed", "changed", "found")
+        names = ("part", "lift", "common", "pairs", "leaves", "needed", "changed", "found")
         self.column = dict(zip(names, (ends - widths).tolist(), strict=True))
         """Where each kind of figure starts."""
         n_groups = 1 + len(ranks) + len(groups.names)
@@ -61,7 +52,14 @@ class Tally:
     def columns(self, block: Block, answers: Answered) -> list[tuple[Doubles, Bits]]:
         """By group: what each user of a block adds, and which users have anything in it."""
         there = block.there
-        figures = block.part, block.lift, there, block.leaves(), *answers[::-1]
+        figures = (
+            block.part,
+            block.lift,
+            block.common * there,
+            there,
+            block.leaves(),
+            *answers[::-1],
+        )
         wide = np.concatenate(
             [x if x.ndim == 3 else x[..., None] for x in figures], axis=2, dtype=np.float64
         )

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.audit.places import Places, dealt_out, places
-from cerec.audit.plain import as_html, plain
+from cerec.audit.places import dealt_out, places
+from cerec.audit.plain import Page, Share
 from cerec.audit.segments import Groups
-from cerec.audit.tally import BOOT, LEVEL, Share
+from cerec.audit.tally import LEVEL, drawn, ratio, share
 from cerec.data.dataset import Dataset
 from cerec.errors import QuestionError
 from cerec.explain.lookup import row_of
@@ -54,7 +53,7 @@ class Exposure:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Page):
     """What an attribute does to lists."""
 
     attribute: str
@@ -81,18 +80,11 @@ class Trial:
         """Whether some value does more than chance."""
         return any(v.flagged for v in self.values)
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, as JSON can hold it."""
-        return dict(plain(self))
-
     def text(self) -> str:
         """A page in Markdown."""
         from cerec.audit.disclosure import trial_text
 
         return trial_text(self)
-
-    def _repr_html_(self) -> str:
-        return as_html(self.text())
 
 
 def trial(
@@ -118,39 +110,43 @@ def trial(
     rows = np.arange(len(data.users)) if users is None else np.asarray(users, np.int64)
     found = places(subject, values, rows, k, progress)
     control, dependence = _controls(subject, values, rows, k, seed)
-    weights = generator(seed, "audit/trial").poisson(1.0, (BOOT, len(rows))).astype(np.float64)
-    rank = np.argsort(-subject.support[values], kind="stable")[:_MOST]
-    entity = subject.facts.attribute[subject.vocabulary[values]]
-    effect = _effect(found.now.sum(axis=0), found.then.sum(axis=0))
-    boot = _effect(weights @ found.now, weights @ found.then)
+    weights = drawn(seed, "audit/trial", len(rows))
+    effect = _effect(weights @ found.now, weights @ found.then)
     centre, spread, beyond = np.zeros(len(values)), np.ones(len(values)), np.inf
+    low = high = np.full(len(values), np.nan)
     if len(control):
         centre, spread = control.mean(axis=0), np.maximum(control.std(axis=0), 1e-12)
         beyond = float(np.abs((control - centre) / spread).max())
-    total, support = float(found.now.sum()), subject.support[values]
+        low, high = np.quantile(control, LEVEL, axis=0)
+    entity = subject.facts.attribute[subject.vocabulary[values]]
+    support, now = subject.support[values], found.now.sum(axis=0)
 
     def exposure(v: int) -> Exposure:
-        low, high = np.quantile(control[:, v], LEVEL) if len(control) else (np.nan, np.nan)
         return Exposure(
             id=data.entities.ids[int(entity[v])],
             name=data.entities.names[int(entity[v])],
             items=int(support[v]),
             catalogue=float(support[v] / support.sum()),
-            now=float(found.now[:, v].sum() / max(total, 1e-12)),
-            effect=_share(float(effect[v]), boot[:, v]),
-            chance=(float(low), float(high)),
-            flagged=bool(abs(effect[v] - centre[v]) > beyond * spread[v]),
+            now=float(now[v] / max(now.sum(), 1e-12)),
+            effect=share(effect[:, v]),
+            chance=(float(low[v]), float(high[v])),
+            flagged=bool(abs(effect[0, v] - centre[v]) > beyond * spread[v]),
         )
 
+    def depends(some: NDArray[np.bool_] | None = None) -> Share:
+        w = weights if some is None else weights * some
+        return share(ratio(w @ found.depends, w @ found.listed))
+
+    shown = groups.of_users(rows, least) if groups is not None else []
     return Trial(
         attribute=data.relations.ids[relation],
         name=name,
         k=k,
         users=len(rows),
         pairs=int(found.listed.sum()),
-        depends=_ratio(found, weights),
-        values=tuple(exposure(int(v)) for v in rank),
-        segments=_segments(found, weights, groups, rows, least),
+        depends=depends(),
+        values=tuple(exposure(int(v)) for v in np.argsort(-support, kind="stable")[:_MOST]),
+        segments=tuple((*names, int(some.sum()), depends(some)) for names, some in shown),
         leaving=_named(data, found.leaves),
         coming=_named(data, found.comes),
         controls=len(control),
@@ -171,49 +167,19 @@ def _controls(
     some = rows[:: max(1, len(rows) // _CONTROL_USERS)]
     out, depends = [], []
     for n in range(_CONTROLS):
-        dealt = dealt_out(model.arrays, values, generator(seed, f"audit/control/{n}"))
-        other = Linear(dealt)
-        again = replace(subject, model=other, of_item=other.of_item)
-        found = places(again, values, some, k)
+        other = Linear(dealt_out(model.arrays, values, generator(seed, f"audit/control/{n}")))
+        found = places(replace(subject, model=other, of_item=other.of_item), values, some, k)
         out.append(_effect(found.now.sum(axis=0), found.then.sum(axis=0)))
         depends.append(float(found.depends.sum() / max(found.listed.sum(), 1.0)))
     return np.array(out), depends
 
 
 def _effect(now: Doubles, then: Doubles) -> Doubles:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(then > 0, now / then - 1.0, 0.0)
-
-
-def _share(value: float, boot: Doubles) -> Share:
-    low, high = np.quantile(boot, LEVEL)
-    return Share(value, float(low), float(high))
-
-
-def _ratio(found: Places, weights: Doubles, some: NDArray[np.bool_] | None = None) -> Share:
-    depends, listed = found.depends, found.listed
-    if some is not None:
-        depends, listed = depends * some, listed * some
-    boot = (weights @ depends) / np.maximum(weights @ listed, 1e-12)
-    return _share(float(depends.sum() / max(listed.sum(), 1e-12)), boot)
-
-
-def _segments(
-    found: Places, weights: Doubles, groups: Groups | None, rows: NDArray[np.integer], least: int
-) -> tuple[tuple[str, str, int, Share], ...]:
-    if groups is None:
-        return ()
-    out = []
-    for g, (column, group) in enumerate(groups.names[: len(groups.names) - len(groups.of_item)]):
-        some = (groups.of_user[:, rows] == g).any(axis=0)
-        if int(some.sum()) >= least:
-            out.append((column, group, int(some.sum()), _ratio(found, weights, some)))
-    return tuple(out)
+    return np.where(then > 0, ratio(now, then) - 1.0, 0.0)
 
 
 def _named(data: Dataset, amount: Doubles) -> tuple[tuple[str, str, float], ...]:
-    order = np.argsort(-amount, kind="stable")[:_ITEMS]
-    items = data.items
+    items, order = data.items, np.argsort(-amount, kind="stable")[:_ITEMS]
     return tuple(
         (items.ids[i], items.names[i], float(amount[i])) for i in order.tolist() if amount[i] > 0
     )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.audit.parts import Block, Parts
+from cerec.audit.plain import plural
 from cerec.data.dataset import Dataset
 from cerec.recommend.subject import Subject
 
@@ -82,14 +83,14 @@ class Signs:
 
     def _disguised(self) -> list[Sign]:
         facts, data, out = self._subject.facts, self._data, []
-        for r in np.unique(facts.relation).tolist():
+        for r in self._parts.relations.tolist():
             values = np.flatnonzero(facts.relation == r)
             single = facts.holders.counts[values] == 1
             if len(values) > _OFTEN and single.mean() > _HALF:
                 name, share = data.relations.names[r], float(single.mean())
                 text = (
                     f"{name}: {share:.0%} of its {len(values):,} values are on one item only; "
-                    "such values name the item and say nothing of others"
+                    "such values name the item and tell nothing of others"
                 )
                 out.append(Sign("ids in disguise", name, share, text))
         return out
@@ -139,8 +140,8 @@ class Signs:
         share = float(self._listed[stuck].sum() / max(self._pairs, 1))
         some = ", ".join(self._data.items.name(int(i)) for i in stuck[:3])
         text = (
-            f"{len(stuck):,} items that are listed {_OFTEN} times or more stay in every list "
-            f"whatever their attributes are ({share:.0%} of all places): {some}"
+            f"{plural(len(stuck), 'item')} listed {_OFTEN} times or more: no change of attributes "
+            f"takes any of them out of any list ({share:.0%} of all places): {some}"
         )
         return [Sign("no change moves it", some, share, text)]
 

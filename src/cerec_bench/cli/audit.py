@@ -18,7 +18,7 @@ def audit(
     pages: Annotated[
         Path, typer.Option("--pages", parser=named, metavar="PATH", help="Where the page goes.")
     ] = Path("docs/results"),
-    first: Annotated[int, typer.Option(help="Seed of the first world of each part.")] = 0,
+    first: Annotated[int, typer.Option(help="Seed of the first world of each part.")] = 100,
     share: Annotated[float, typer.Option(help="Share of the worlds; 1: all.")] = 1.0,
 ) -> None:
     """Audit generated worlds whose weights and penalties are known.
