@@ -135,8 +135,8 @@ def _parameters(f: Findings) -> list[str]:
         *_ranged(f),
         "- *Decides*: how often the item would leave, were this part that of the average item.",
         "- *Alone enough*: how often a change within this relation takes the item out of the list. "
-        "*In answers*: how often the smallest change of all is about it. Both are empty where a relation is "
-        "worked out from what people did, such as *also bought*, and kept as it is.",
+        "*In answers*: how often the smallest change of all is about it. Both are empty where a "
+        "relation is worked out from what people did, such as *also bought*, and kept as it is.",
         "",
     ]
 
@@ -146,8 +146,8 @@ def _ranged(f: Findings) -> list[str]:
         return []
     return [
         "- *Other settings*: the share under settings that do as well on validation. History and "
-        f"attributes tell much the same, so no single figure is the true one. From {plural(f.ranged.users, 'user')}; error at most "
-        f"{f.ranged.error:.1%}."
+        "attributes tell much the same, so no single figure is the true one. From "
+        f"{plural(f.ranged.users, 'user')}; error at most {f.ranged.error:.1%}."
     ]
 
 
