@@ -42,12 +42,12 @@ def agrees(run: cerec.Run, items_by: str) -> None:
         (data.relations.ids[r], data.entities.ids[e]): v
         for v, (r, e) in enumerate(zip(subject.relation.tolist(), entity.tolist(), strict=True))
     }
-    largest = np.sort(np.abs(slow["values"]))[::-1]
-    for n, value in enumerate(found.values):
+    for value in found.values:
         v = row[value.relation, value.id]
         assert value.share == pytest.approx(slow["values"][v], abs=1e-9)
-        assert abs(value.share) == pytest.approx(largest[n], abs=1e-9)
         assert value.pairs == slow["holders"][v]
+        others = np.abs(slow["values"][subject.relation == subject.relation[v]])
+        assert (others > abs(value.share) + 1e-9).sum() < 10
     assert len(found.segments) == len(slow["groups"])
     for segment in found.segments:
         pairs, shares = slow["groups"][segment.by, segment.group]

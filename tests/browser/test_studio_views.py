@@ -45,6 +45,7 @@ def addresses(run: Run) -> list[str]:
         f"#user={user}",
         f"#user={user}&item={item}",
         f"#user={user}&item={item}&tab=what-if",
+        "#view=recommender&relation=decade&trial=decade",
         "#view=run",
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
@@ -148,6 +149,23 @@ def test_run_and_overview(client: TestClient, small_run: Run) -> None:
     assert overview["pairs"] == 20 * len(small_run.data.users)  # every listed item counts
     assert sum(s["count"] for s in overview["sizes"]) == sum(overview["certificates"].values())
     assert len(overview["history"]) == len(small_run.history)
+
+
+def test_what_lists_depend_on_and_a_trial(client: TestClient, small_run: Run) -> None:
+    def patient(path: str, **params: str) -> Any:
+        found = client.get(path, params=params)
+        return found if found.status_code != 503 else patient(path, **params)
+
+    audit = patient("/v1/audit").json()
+    assert audit["text"].startswith("The order of this list depends mainly on")
+    assert sum(p["share"]["value"] for p in audit["parameters"]) == pytest.approx(1.0)
+    trial = patient("/v1/trial", relation="decade").json()
+    expected = small_run.trial("decade", sample=500)
+    assert trial["depends"]["value"] == pytest.approx(expected.depends.value)
+    assert client.get("/v1/trial", params={"relation": "nope"}).status_code == 404
+    refused = patient("/v1/trial", relation="born_in")
+    assert refused.status_code == 422
+    assert "a trial needs two" in refused.json()["detail"]
 
 
 @pytest.mark.parametrize("path", ["/v1/users?q=1", "/v1/run", "/v1/overview", "/v1/items"])

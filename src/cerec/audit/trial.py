@@ -49,7 +49,8 @@ class Exposure:
     chance: tuple[float, float]
     """Between which effects 95 % of the controls lie, for as many items; nan without controls."""
     flagged: bool
-    """Whether the effect is farther out than that of any value in any control."""
+    """Whether the effect is farther out than that of any value in any control, and its interval
+    leaves out 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +123,17 @@ def trial(
     support, now = subject.support[values], found.now.sum(axis=0)
 
     def exposure(v: int) -> Exposure:
+        seen = share(effect[:, v])
+        out = abs(seen.value - centre[v]) > beyond * spread[v] and seen.low * seen.high > 0
         return Exposure(
             id=data.entities.ids[int(entity[v])],
             name=data.entities.names[int(entity[v])],
             items=int(support[v]),
             catalogue=float(support[v] / support.sum()),
             now=float(now[v] / max(now.sum(), 1e-12)),
-            effect=share(effect[:, v]),
+            effect=seen,
             chance=(float(low[v]), float(high[v])),
-            flagged=bool(abs(effect[0, v] - centre[v]) > beyond * spread[v]),
+            flagged=bool(out),
         )
 
     def depends(some: NDArray[np.bool_] | None = None) -> Share:

@@ -6,6 +6,7 @@ slashes and dots included, which a path cannot carry safely.
 # no `from __future__ import annotations` in this file.
 import json
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import cache
 from typing import Annotated, Any
 
@@ -182,12 +183,25 @@ def _add_run(router: APIRouter, service: Service, gate: Gate) -> None:
     async def run() -> Response:
         return await _answer(gate, service, schemas.RunFacts, lambda: service.facts())
 
+    async def later(kind: Any, work: Future[dict[str, Any]]) -> Response:
+        version, found = service.version, await gate.wait(work)
+        return Response(
+            _encoded(kind, found), headers=_version(version), media_type="application/json"
+        )
+
     @router.get("/overview", response_model=schemas.Overview, summary="Training and explanations")
     async def overview() -> Response:
-        work = service.overview()
-        version, found = service.version, await gate.wait(work)
-        body = _encoded(schemas.Overview, found)
-        return Response(body, headers=_version(version), media_type="application/json")
+        return await later(schemas.Overview, service.overview())
+
+    @router.get("/audit", response_model=schemas.Audit, summary="What the lists depend on")
+    async def audit() -> Response:
+        return await later(schemas.Audit, service.audit())
+
+    @router.get("/trial", response_model=schemas.Trial, summary="One relation on trial")
+    async def trial(
+        relation: Annotated[str, Query(min_length=1, max_length=512, description="Its id")],
+    ) -> Response:
+        return await later(schemas.Trial, service.trial(relation))
 
 
 def _question_type(limits: Limits) -> type[questions.ExplainQuestion]:

@@ -78,17 +78,23 @@ def overview(run: Run, k: int = 20) -> dict[str, Any]:
         "falls": _histogram([(e.rank_after or 0) - (e.rank_before or 0) for e in verified]),
         "decisive": _decisive(verified),
         "relations": _relations(verified),
-        "audit": _audit(run, k),
     }
 
 
-def _audit(run: Run, k: int) -> dict[str, Any]:
-    """Main parameters over a sample of users, and in words."""
+def audited(run: Run, k: int = 20) -> dict[str, Any]:
+    """What lists depend on, over a sample of users, in words and figures."""
     from cerec.audit import disclosure
 
     found = run.audit(k, sample=AUDITED_USERS)
-    kept = ("users", "pairs", "parameters", "values", "segments")
-    return {"text": disclosure(found), **{key: found.to_dict()[key] for key in kept}}
+    return {"text": disclosure(found), **found.to_dict()}
+
+
+def tried(run: Run, relation: str, k: int = 20) -> dict[str, Any]:
+    """A relation on trial, over a sample of users, in words and figures."""
+    from cerec.audit import verdict
+
+    found = run.trial(relation, k, sample=AUDITED_USERS)
+    return {"text": verdict(found), **found.to_dict()}
 
 
 def _statuses(run: Run, k: int) -> Counter[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cerec.files import refuse_folder, replacing
-from cerec.serve.overview import overview, run_facts
+from cerec.serve.overview import audited, overview, run_facts
 from cerec.serve.page import load_files
 from cerec.serve.service import timeless
 
@@ -27,6 +27,7 @@ MODULES = (
     "graph.js",
     "card.js",
     "charts.js",
+    "recommender.js",
     "runview.js",
     "report.js",
 )
@@ -54,7 +55,7 @@ def report_html(run: Run, *, users: int = 3, items: int = 4, k: int = 20) -> str
     script = _bundle({name: files[name].body.decode() for name in MODULES})
     data = {
         "facts": run_facts(run),
-        "overview": overview(run, k),
+        "overview": overview(run, k) | {"audit": audited(run, k)},
         "people": [_person(run, user, items, k) for user in _chosen(run, users)],
     }
     policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'"

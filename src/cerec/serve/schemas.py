@@ -144,8 +144,34 @@ class Overview(BaseModel):
     falls: list[dict[str, int]]
     decisive: list[dict[str, Any]]
     relations: list[dict[str, Any]]
-    audit: dict[str, Any]
-    """What the order of the lists depends on: `text`, `parameters`, `values`, `segments`."""
+
+
+class Audit(BaseModel):
+    """What the order of the lists depends on, as `cerec.audit.Findings` has it, and in words."""
+
+    model_config = ConfigDict(extra="allow")
+    text: str
+    k: int
+    users: int
+    pairs: int
+    parameters: list[dict[str, Any]]
+    values: list[dict[str, Any]]
+    segments: list[dict[str, Any]]
+    signs: list[dict[str, Any]]
+
+
+class Trial(BaseModel):
+    """Whether a relation decides who is shown, as `cerec.audit.Trial` has it, and in words."""
+
+    model_config = ConfigDict(extra="allow")
+    text: str
+    attribute: str
+    name: str
+    k: int
+    users: int
+    pairs: int
+    depends: dict[str, float | None]
+    values: list[dict[str, Any]]
 
 
 class FieldError(BaseModel):

@@ -8,7 +8,7 @@ not part of it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from cerec.data.ids import IdTable
 from cerec.errors import QuestionError
 from cerec.explain.explanation import Explanation
 from cerec.runs.questions import GUEST
-from cerec.serve.overview import overview, run_facts
+from cerec.serve.overview import audited, overview, run_facts, tried
 from cerec.serve.search import Index
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ class Service:
             for row, relation in enumerate(data.relations)
         }
         self._value_index: dict[str, Index] = {}
-        self._overview: Future[Page] | None = None
-        self._once = threading.Lock()
+        self._long: dict[str, Future[Page]] = {}
+        self._once, self._one = threading.Lock(), threading.Lock()
         self._warm()
 
     def _warm(self) -> None:
@@ -203,19 +203,30 @@ class Service:
         return run_facts(self._run)
 
     def overview(self) -> Future[Page]:
-        """Training curves, and coverage, sizes and decisive attributes over a sample of users.
+        """Training curves, and coverage, sizes and decisive attributes over a sample of users."""
+        return self._later("overview", lambda: overview(self._run))
 
-        Worked out once, on a thread of its own, from when someone first asks.
-        """
+    def audit(self) -> Future[Page]:
+        """What the lists depend on, over a sample of users."""
+        return self._later("audit", lambda: audited(self._run))
+
+    def trial(self, relation: str) -> Future[Page]:
+        """Whether this relation decides who is shown, over a sample of users."""
+        self._run.data.relations.row(relation)  # refuses an unknown relation with near matches
+        return self._later(f"trial {relation}", lambda: tried(self._run, relation))
+
+    def _later(self, name: str, work: Callable[[], Page]) -> Future[Page]:
+        """Worked out once, on a thread of its own, from when someone first asks."""
         with self._once:
-            if self._overview is None:
-                self._overview = Future()
-                threading.Thread(target=self._sample, args=(self._overview,), daemon=True).start()
-            return self._overview
+            if name not in self._long:
+                self._long[name] = found = Future[Page]()
+                threading.Thread(target=self._fill, args=(found, work), daemon=True).start()
+            return self._long[name]
 
-    def _sample(self, found: Future[Page]) -> None:
+    def _fill(self, found: Future[Page], work: Callable[[], Page]) -> None:
         try:
-            found.set_result(overview(self._run))
+            with self._one:
+                found.set_result(work())
         except BaseException as error:  # whoever waits has to hear of it
             found.set_exception(error)
 

@@ -56,6 +56,8 @@ export const api = {
   attributes: (item, user, signal) => get("attributes", { item, user }, signal),
   run: (signal) => get("run", {}, signal),
   overview: (signal) => get("overview", {}, signal),
+  audit: (signal) => get("audit", {}, signal),
+  trial: (relation, signal) => get("trial", { relation }, signal),
   explanation: (question, signal) => post("explanation", question, signal),
   whatIf: (question, signal) => post("what-if", question, signal),
 };

@@ -5,6 +5,7 @@ import { panelView } from "./panel.js";
 import { failure, skeleton, tell } from "./parts.js";
 import { personSearch, showPerson, showStart } from "./person.js";
 import { emptyList, rankingView } from "./ranking.js";
+import { dependsView, trialBox, trialView } from "./recommender.js";
 import { runView } from "./runview.js";
 import { emptyState, readState, writeState } from "./state.js";
 
@@ -34,14 +35,13 @@ function go(changes, learnt = null, quiet = false, scroll = false) {
 function apply() {
   const before = state;
   state = readState(location.hash);
-  const explore = state.view === "explore";
-  at("explore").hidden = !explore;
-  at("run").hidden = explore;
-  at("nav-explore").setAttribute("aria-current", explore ? "page" : "false");
-  at("nav-run").setAttribute("aria-current", explore ? "false" : "page");
-  at("nav-run").href = writeState({ ...state, view: "run" });
-  at("nav-explore").href = writeState({ ...state, view: "explore" });
-  if (!explore) return showRun();
+  for (const view of ["explore", "recommender", "run"]) {
+    at(view).hidden = state.view !== view;
+    at(`nav-${view}`).setAttribute("aria-current", state.view === view ? "page" : "false");
+    at(`nav-${view}`).href = writeState({ ...state, view });
+  }
+  if (state.view === "run") return showRun();
+  if (state.view === "recommender") return showRecommender(before);
   const first = !list;
   const someone = state.user !== null;
   at("explore").classList.toggle("start", !someone);
@@ -113,6 +113,39 @@ async function showRun() {
     runShown = true;
   } catch (error) {
     replace(box, failure(error, showRun));
+  }
+}
+
+let audited = null;
+let trying = null;
+async function showRecommender(before) {
+  const box = at("recommender");
+  try {
+    if (!audited) {
+      replace(box, skeleton(14, "Looking at the lists of many users"));
+      audited = await patient(api.audit);
+    }
+    const relations = audited.parameters.filter((p) => p.kind === "relation");
+    const chosen = state.trial ?? state.relation;
+    const link = (changes) => writeState({ ...state, ...changes });
+    const shown = dependsView(audited, { relation: state.relation, link });
+    if (!trying || before.trial !== state.trial) {
+      trying = trialBox(relations, chosen, (relation) => go({ trial: relation }));
+      if (state.trial !== null) showTrial(trying, state.trial);
+    }
+    replace(box, shown, trying.box);
+    if (state.trial !== null && before.trial !== state.trial) trying.box.scrollIntoView({ block: "start" });
+  } catch (error) {
+    replace(box, failure(error, () => showRecommender(before)));
+  }
+}
+
+async function showTrial(box, relation) {
+  box.show(skeleton(6, "Trying every value"));
+  try {
+    box.show(...trialView(await patient(() => api.trial(relation))));
+  } catch (error) {
+    box.show(failure(error, () => showTrial(box, relation)));
   }
 }
 

@@ -6,7 +6,8 @@ export function bars(rows, words) {
   const most = Math.max(1e-9, ...rows.map((r) => r.value));
   return el("ol", { class: "bars", "aria-label": words }, rows.map((r) =>
     el("li", {},
-      el("span", { class: "bars-name", title: r.name }, r.group && el("span", { class: "bars-group" }, bdi(r.group)), bdi(r.name)),
+      el("span", { class: "bars-name", title: r.title ? `${r.name}: ${r.title}` : r.name }, r.group && el("span", { class: "bars-group" }, bdi(r.group)),
+        r.href ? el("a", { href: r.href, "aria-current": r.current ? "true" : null }, bdi(r.name)) : bdi(r.name)),
       el("span", { class: "bars-track" }, el("span", { class: "bars-fill", style: { width: `${(100 * r.value) / most}%` } })),
       el("span", { class: "bars-value" }, r.note ?? count(r.value)))));
 }

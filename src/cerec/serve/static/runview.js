@@ -1,6 +1,7 @@
 // The whole run: data, accuracy, training, and what its explanations look like.
 import { count, el, number, percent, plural } from "./dom.js";
 import { bars, columns, curve, ring } from "./charts.js";
+import { dependsView } from "./recommender.js";
 
 const DATA = [["users", "users"], ["items", "items"], ["interactions", "interactions"], ["triples", "facts"], ["relations", "relations"], ["values", "attribute values"]];
 const STATUS = {
@@ -14,7 +15,7 @@ export function runView(facts, overview) {
     el("header", { class: "run-head" }, el("h1", {}, facts.name), el("p", { class: "lead" },
       `${plural(facts.data.users, "user")}, ${plural(facts.data.items, "item")} and ${plural(facts.data.triples, "fact")} about them.`)),
     tiles(DATA.map(([key, name]) => [count(facts.data[key]), name]), "Data"),
-    depends(overview.audit),
+    overview.audit && dependsView(overview.audit),
     accuracy(facts.metrics),
     training(overview.history),
     explaining(overview),
@@ -81,36 +82,6 @@ function explaining(o) {
         o.relations.length ? bars(o.relations.slice(0, 12).map((r) => ({ name: r.name, value: r.explanations, note: percent(r.explanations / verified) })), "Share of explanations each relation takes part in") : empty()),
       el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "How far items fall")),
         o.falls.length ? columns(byRange(o.falls), "How many ranks items fall", "ranks lost by the change") : empty()))));
-}
-
-const PART = { history: "what the user took before", common: "how popular its attributes are", own: "how popular it is by itself", other: "what attributes do not explain" };
-const shown = (p) => (p.kind === "relation" ? p.name : PART[p.kind]);
-
-// What the order of all lists depends on: shares that add up, values within a relation, groups side by side.
-function depends(a) {
-  if (!a || !a.parameters.length) return null;
-  const main = a.parameters.filter((p) => p.share.value >= 0.005);
-  const within = a.parameters.filter((p) => p.kind === "relation" && a.values.some((v) => v.relation === p.id));
-  return el("section", { class: "run-block", id: "depends" }, el("h2", {}, "What the lists depend on"),
-    el("p", { class: "lead" }, a.text),
-    el("div", { class: "figures" },
-      el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Main parameters")),
-        bars(main.map((p) => ({ name: shown(p), value: p.share.value, note: percent(p.share.value) })), "Share of what lifts listed items above the average unseen item"),
-        el("p", { class: "fine" }, `Shares of what lifts ${count(a.pairs)} listed items of ${plural(a.users, "user")} above the average unseen item.`)),
-      el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Values that lift most")),
-        within.map((p, n) => el("details", { class: "within", open: n === 0 }, el("summary", {}, p.name),
-          bars(a.values.filter((v) => v.relation === p.id).map((v) => ({ name: v.name, value: Math.max(v.share, 0), note: percent(v.share) })), `Values of ${p.name} by share`))))),
-    groups(a.segments, main.slice(0, 4)));
-}
-
-function groups(segments, main) {
-  if (!segments.length) return null;
-  const rows = segments.map((s) => [s, new Map(s.shares)]);
-  return el("details", { class: "tile" }, el("summary", {}, "Groups side by side"),
-    el("div", { class: "scroll" }, el("table", { class: "settings" },
-      el("thead", {}, el("tr", {}, ["group", "users", ...main.map(shown)].map((h) => el("th", { scope: "col" }, h)))),
-      el("tbody", {}, rows.map(([s, shares]) => el("tr", {}, el("th", { scope: "row" }, `${s.by}: ${s.group}`), el("td", {}, count(s.users)),
-        main.map((p) => el("td", {}, percent(shares.get(p.id).value)))))))));
 }
 
 const empty = () => el("p", { class: "empty-note" }, "No explanation in the sample.");

@@ -1,6 +1,7 @@
 // What is being looked at, kept in the address so that a link shows the same.
 
-const EMPTY = { view: "explore", user: null, item: null, k: 20, tab: "why", not: false, lock: [], edits: [] };
+const VIEWS = ["explore", "recommender", "run"];
+const EMPTY = { view: "explore", relation: null, trial: null, user: null, item: null, k: 20, tab: "why", not: false, lock: [], edits: [] };
 
 function pairs(text) {
   try {
@@ -16,7 +17,9 @@ export function readState(hash) {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
   const k = Number.parseInt(given.get("k") || "20", 10);
   return {
-    view: given.get("view") === "run" ? "run" : "explore",
+    view: VIEWS.includes(given.get("view")) ? given.get("view") : "explore",
+    relation: given.get("relation"),
+    trial: given.get("trial"),
     user: given.get("user"),
     item: given.get("item"),
     k: k >= 1 && k <= 200 ? k : 20,
@@ -29,7 +32,8 @@ export function readState(hash) {
 
 export function writeState(state) {
   const out = new URLSearchParams();
-  if (state.view === "run") out.set("view", "run");
+  if (state.view !== "explore") out.set("view", state.view);
+  if (state.view === "recommender") ["relation", "trial"].forEach((key) => state[key] !== null && out.set(key, state[key]));
   if (state.user !== null) out.set("user", state.user);
   if (state.item !== null) out.set("item", state.item);
   if (state.k !== 20) out.set("k", state.k);
