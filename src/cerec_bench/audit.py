@@ -118,12 +118,10 @@ def planted(seed: int) -> Row:
     found = trial(run.data, subject, "lead", k=K, users=np.sort(users), seed=seed)
     has = _holders(subject, value)
     other = int(np.setdiff1d(np.flatnonzero(subject.relation == subject.relation[value]), value)[0])
-    common = subject.model.arrays.common  # type: ignore[attr-defined]
 
     def scored(user: int) -> tuple[Doubles, Doubles]:
         scores, effects = (x[0] for x in subject.both(np.array([user])))
-        total = effects + common
-        return scores, subject.scale * (total[other] - total[value])
+        return scores, subject.scale * (effects[other] - effects[value])
 
     lost = places_lost(subject.known, has, scored)
     _, low, high = _effect(found)

@@ -32,6 +32,7 @@ class Slow:
         )
         arrays = s.model.arrays
         self.own = arrays.own
+        self.common = s.scale * (self.has @ arrays.common)
 
     def figures(self, users: list[int], groups: Groups) -> Figures:
         """As `Findings` has them, by name."""
@@ -65,6 +66,7 @@ class Slow:
                     "item": item,
                     "rank": rank,
                     "parts": less[item],
+                    "common": self.common[item] - self.common[unseen].mean(),
                     "leaves": without < scores[after],
                     "alone": alone,
                     "changed": changed,
@@ -121,6 +123,7 @@ class Slow:
         for cell in cells:
             sums[cell, "parts"] = sums[cell, "parts"] + pair["parts"]
             sums[cell, "pairs"] += 1
+        sums["common"] += pair["common"]
         sums["leaves"] = sums["leaves"] + pair["leaves"]
         for name in ("alone", "changed"):
             for place in pair[name]:
@@ -141,6 +144,7 @@ class Slow:
             "pairs": pairs,
             "share": shares(["all"]),
             "first": shares([("rank", 0)]),
+            "everybody": sums["common"] / sums["all", "parts"].sum(),
             "decides": sums["leaves"] / pairs,
             "needed": [sums["alone", r] / pairs for r in n],
             "answered": [sums["changed", r] / pairs for r in n],

@@ -37,6 +37,8 @@ def agrees(run: cerec.Run, items_by: str) -> None:
         if p.needed is not None and p.answered is not None:
             assert p.needed.value == pytest.approx(slow["needed"][n]), p.id
             assert p.answered.value == pytest.approx(slow["answered"][n]), p.id
+    assert found.everybody is not None
+    assert found.everybody.value == pytest.approx(slow["everybody"], abs=1e-9)
     entity = subject.facts.attribute[subject.vocabulary]
     row = {
         (data.relations.ids[r], data.entities.ids[e]): v

@@ -130,8 +130,8 @@ def _parameters(f: Findings) -> list[str]:
         out += [f"Below {_SHOWN:.2%}, and not in the table: {joined(small)}.", ""]
     return [
         *out,
-        "- *Share*: of the lead. The shares add up to 100 %; intervals are over users. What everybody "
-        "makes of an item's attributes is part of their shares, and has a row of its own.",
+        "- *Share*: of the lead. The shares add up to 100 %; intervals are over users. What "
+        "everybody makes of an item's attributes is in their shares, and in a row of its own.",
         *_ranged(f),
         "- *Decides*: how often the item would leave, were this part that of the average item.",
         "- *Alone enough*: how often a change within this relation takes the item out of the list. "
