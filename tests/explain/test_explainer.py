@@ -201,7 +201,7 @@ def test_relations_computed_from_interactions_are_kept() -> None:
     user, item = listed_pairs(x, K)[3]
     e = x.explain(user, item, k=K, by="attributes")
     assert all(c.relation != "r00" for c in e.changes)
-    assert e.notes == ("also_bought looks computed from what people did, so it was kept as it is.",)
+    assert e.notes == ("also bought looks computed from what people did, so it was kept as it is.",)
     free = list(x.explain_many(listed_pairs(x, K), k=K, by="attributes", unlock=["also_bought"]))
     assert not free[0].notes
     assert any(c.relation == "r00" for e in free for c in e.changes)

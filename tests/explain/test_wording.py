@@ -16,6 +16,7 @@ from cerec.explain.explanation import Named, Reason
         ("also_bought", "also bought"),
         ("genre", "genre"),
         ("director (inverse)", "“director of”"),
+        ("belongs_to", "“belongs to”"),
         ("IMDB_rating", "IMDB rating"),
     ],
 )
@@ -32,7 +33,7 @@ def test_a_name_that_is_its_id_stands_alone() -> None:
 
 @pytest.mark.parametrize(
     ("x", "text"),
-    [(0.04, "0"), (1.0, "1"), (1.34, "1.3"), (9.94, "9.9"), (9.96, "10"), (31.4, "31")],
+    [(0.04, "almost none"), (1.0, "1"), (1.34, "1.3"), (9.94, "9.9"), (9.96, "10"), (31.4, "31")],
 )
 def test_numbers_of_things(x: float, text: str) -> None:
     assert w.number_text(x) == text
@@ -42,7 +43,18 @@ def test_numbers_of_things(x: float, text: str) -> None:
 def test_a_column_says_what_a_row_says(templates: tuple[str, ...]) -> None:
     names = {
         *("start", "rank", "k", "relation", "value", "relation2", "value2", "h1", "h2", "h3"),
-        *("count", "of", "it", "usual", "e1", "e2", "gained_count", "gained_usual", "gained"),
+        *(
+            "count",
+            "have",
+            "of",
+            "it",
+            "usual",
+            "e1",
+            "e2",
+            "gained_count",
+            "gained_usual",
+            "gained",
+        ),
         *("before", "after", "more", "changes", "replacement"),
     }
     fields = {name: f"<{name} {{}}*>" for name in names}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import unescape
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ class Labels:
 
     def value(self, v: int) -> str:
         """The name of a value."""
-        return self.data.entities.names[self.value_attribute[v]]
+        return unescape(self.data.entities.names[self.value_attribute[v]])
 
     def relation_of(self, v: int) -> str:
         """The relation of a value, as words."""
@@ -57,13 +58,15 @@ class Phrases:
     why: Codes
     counts: Codes
     outcome: Codes
+    more: Ints
+    """How many changes are not told one by one."""
+    row: Ints
+    """Of each change that is told, those of one relation together: the row,"""
+    told: Ints
+    """the change (of those left out, the first),"""
     change: Codes
     joint: Codes
     gained: Codes
-    more: Ints
-    """By change: how many are not told."""
-    told: NDArray[np.bool_]
-    """Whether a change is told; of those left out the first stands for all."""
 
 
 def phrases(solved: Solved, labels: Labels) -> Phrases:
@@ -78,14 +81,15 @@ def phrases(solved: Solved, labels: Labels) -> Phrases:
         np.int8
     )
     examples = (e.example >= 0).sum(axis=1)
-    told = (e.held >= 0) & (why >= 1) & (why <= 3)
-    counts = np.where(told, 1 + examples + ((examples == 2) & (e.held > 2)), 0).astype(np.int8)
-    change, joint, told_change, more = _changes(solved, labels, why)
-    few = np.repeat(a.size <= 2, a.size)  # counts of more changes make a sentence hard to read
-    counted = np.where(e.change_count == 0, 1, 2)
-    gained = np.where((e.change_count >= 0) & few, counted, 0).astype(np.int8)
+    held = (e.held >= 0) & (why >= 1) & (why <= 3)
+    counts = np.where(held, 1 + examples + ((examples == 2) & (e.held > 2)), 0).astype(np.int8)
+    more = np.where(a.steps > w.MOST_TOLD, a.steps - w.FIRST_TOLD, 0)
+    row, told, change, joint = _changes(solved, labels, why, more)
+    few = (a.steps <= 2)[row]  # counts of more changes make a sentence hard to read
+    count = e.change_count[told]
+    gained = np.where((count >= 0) & few, np.where(count == 0, 1, 2), 0).astype(np.int8)
     outcome = _outcome(solved, labels, out=out)
-    return Phrases(opening, why, counts, outcome, change, joint, gained, more, told_change)
+    return Phrases(opening, why, counts, outcome, more, row, told, change, joint, gained)
 
 
 def _why(solved: Solved, labels: Labels) -> Ints:
@@ -119,37 +123,42 @@ def _outcome(solved: Solved, labels: Labels, *, out: bool) -> Codes:
 
 
 def _changes(
-    solved: Solved, labels: Labels, why: Codes
-) -> tuple[Codes, Codes, NDArray[np.bool_], Ints]:
-    """Template, joint, whether it is told, and how many are left out, of every change."""
+    solved: Solved, labels: Labels, why: Codes, more: Ints
+) -> tuple[Ints, Ints, Codes, Codes]:
+    """Of every change that is told: its row, which it is, its template and its joint.
+
+    What goes along with another change is not told.
+    """
     a, e, d = solved.answers, solved.evidence, solved.described
-    size, n = a.size, len(a.lost)
-    row = np.repeat(np.arange(len(size)), size)
-    place = np.arange(n) - np.repeat(a.indptr[:-1], size)
-    kind = np.where(a.lost < 0, w.ALSO, np.where(a.gained < 0, w.WITHOUT, w.BEEN))
-    every = d.lost >= d.values_before
-    code = np.where((kind == w.BEEN) & ~every, w.INCLUDED, kind)
-    relation = labels.value_relation[np.maximum(a.lost, a.gained)] if n else np.zeros(0, np.int32)
-    again = np.zeros(n, bool)
-    again[1:] = (place[1:] > 0) & (relation[1:] == relation[:-1]) & (kind[1:] == kind[:-1])
-    later = {w.BEEN: w.INSTEAD, w.WITHOUT: w.NOR, w.ALSO: w.TOO}
-    for first, next_ in later.items():
-        code[again & (kind == first)] = next_
-    single = (size[row] == 1) & (why[row] == 1) & (kind == w.BEEN)
-    code[single & (a.lost == e.named[row, 0])] = w.THAT
-    more = size[row] - (w.MOST_TOLD - 1)
-    cut = (size[row] > w.MOST_TOLD) & (place == w.MOST_TOLD - 1)
+    head = np.flatnonzero(a.along == 0)
+    row = np.searchsorted(a.indptr, head, side="right") - 1
+    place = np.arange(len(head)) - np.append(0, np.cumsum(a.steps))[row]
+    cut = (more[row] > 0) & (place == w.FIRST_TOLD)
+    keep = (more[row] == 0) | (place <= w.FIRST_TOLD)
+    relation = labels.value_relation[np.maximum(a.lost, a.gained)[head]]
+    key = np.where(cut, len(labels.relation), relation) + row * (len(labels.relation) + 1)
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    order = np.lexsort((place, first[group], row))
+    order = order[keep[order]]
+    told, row, key, cut = head[order], row[order], key[order], cut[order]
+    kind = np.where(a.lost < 0, w.ALSO, np.where(a.gained < 0, w.WITHOUT, w.BEEN))[told]
+    code = np.where((kind == w.BEEN) & (d.lost < d.values_before)[told], w.INCLUDED, kind)
+    begins = np.append(True, row[1:] != row[:-1])[: len(row)]
+    again = ~np.append(True, (key[1:] != key[:-1]) | (kind[1:] != kind[:-1]))[: len(row)]
+    for one, next_ in {w.BEEN: w.INSTEAD, w.WITHOUT: w.NOR, w.ALSO: w.TOO}.items():
+        code[again & (kind == one)] = next_
+    single = (a.steps[row] == 1) & (why[row] == 1) & (kind == w.BEEN)
+    code[single & (a.lost[told] == e.named[row, 0])] = w.THAT
     code[cut] = w.MORE
-    told = (place < w.MOST_TOLD) | (size[row] <= w.MOST_TOLD)
-    last = place == np.minimum(size[row], w.MOST_TOLD) - 1
-    joint = np.where(place == 0, 0, np.where(last, 2, 1)).astype(np.int8)
+    last = np.append(begins[1:], True)[: len(row)]
+    joint = np.where(begins, 0, np.where(last, 2, 1))
     joint[code == w.NOR] = 3
-    return code.astype(np.int8), joint, told, more
+    return row, told, code.astype(np.int8), joint.astype(np.int8)
 
 
-def change_text(labels: Labels, solved: Solved, p: Phrases, c: int) -> str:
-    """One change, with what joins it to those before."""
-    a, e = solved.answers, solved.evidence
+def _change_text(labels: Labels, solved: Solved, p: Phrases, m: int) -> str:
+    """The m-th change that is told, with what joins it to those before."""
+    a, e, c = solved.answers, solved.evidence, p.told[m]
     lost, gained = int(a.lost[c]), int(a.gained[c])
     count = {
         "gained_count": int(e.change_count[c]),
@@ -159,10 +168,10 @@ def change_text(labels: Labels, solved: Solved, p: Phrases, c: int) -> str:
         "relation": labels.relation_of(max(lost, gained)),
         "before": labels.value(lost) if lost >= 0 else "",
         "after": labels.value(gained) if gained >= 0 else "",
-        "gained": w.fill(w.GAINED[p.gained[c]], count),
-        "more": int(p.more[c]),
+        "gained": w.fill(w.GAINED[p.gained[m]], count),
+        "more": int(p.more[p.row[m]]),
     }
-    return w.JOINT[p.joint[c]] + w.fill(w.CHANGE[p.change[c]], fields)
+    return w.JOINT[p.joint[m]] + w.fill(w.CHANGE[p.change[m]], fields)
 
 
 def opening_text(labels: Labels, solved: Solved, p: Phrases, n: int) -> str:
@@ -175,6 +184,7 @@ def opening_text(labels: Labels, solved: Solved, p: Phrases, n: int) -> str:
         "rank": int(a.rank_before[n]),
         "k": solved.k,
         "count": int(e.held[n]),
+        "have": "has" if e.held[n] == 1 else "have",
         "of": int(e.of[n]),
         "usual": w.number_text(float(e.usual[n])),
     }
@@ -196,10 +206,10 @@ def opening_text(labels: Labels, solved: Solved, p: Phrases, n: int) -> str:
 def outcome_text(labels: Labels, solved: Solved, p: Phrases, n: int) -> str:
     """What would have been, or why there is no answer."""
     a = solved.answers
-    told = [c for c in range(a.indptr[n], a.indptr[n + 1]) if p.told[c]]
+    told = range(*np.searchsorted(p.row, [n, n + 1]).tolist())
     replacement = int(a.replacement[n])
     fields = {
-        "changes": "".join(change_text(labels, solved, p, c) for c in told),
+        "changes": "".join(_change_text(labels, solved, p, m) for m in told),
         "after": int(a.rank_after[n]),
         "replacement": labels.item[replacement] if replacement >= 0 else "",
         "k": solved.k,

@@ -175,7 +175,9 @@ def named(table: IdTable, row: int) -> Named:
 
 def kept_notes(data: Dataset, relations: list[int]) -> tuple[str, ...]:
     """What is said of relations that were locked without being asked for."""
-    return tuple(w.fill(w.KEPT, {"relation": data.relations.name(r)}) for r in relations)
+    names = [w.relation_label(data.relations.name(r)) for r in relations]
+    text = w.KEPT[len(names) > 1]
+    return (w.fill(text, {"relations": w.listing(names)}),) if names else ()
 
 
 def _together(e: Explanation) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ class Tabulator:
         self._relations = _strings([data.relations.ids[r] for r, _ in rows])
         self._relation_labels = _strings([labels.relation[r] for r, _ in rows])
         self._attributes = _strings([data.entities.ids[a] for _, a in rows])
-        self._value_labels = _strings([data.entities.names[a] for _, a in rows])
+        self._value_labels = _strings([labels.value(v) for v in range(len(rows))])
         self._kinds = _strings([_KINDS[n] or "" for n in range(len(_KINDS))])
         self._support = subject.support.astype(np.int32)
         status = {"model": "verified", "none": "not_found"}.get(subject.source, subject.source)
@@ -139,6 +139,7 @@ class Tabulator:
                 "h2": _take(self._item_labels, item[:, 1]),
                 "h3": _take(self._item_labels, item[:, 2]),
                 "count": e.held,
+                "have": np.where(e.held == 1, "has", "have"),
                 "of": e.of,
                 "usual": _tenths(e.usual),
                 "e1": _take(self._item_labels, e.example[:, 0]),
@@ -154,24 +155,23 @@ class Tabulator:
     def _clauses(self, solved: Solved, p: Phrases) -> pl.Series:
         """The changes of each row as words; null where there are none."""
         a, e = solved.answers, solved.evidence
-        told = np.flatnonzero(p.told)
+        told = p.told
         lost, gained = a.lost[told], a.gained[told]
         frame = pl.DataFrame(
             {
-                "change": p.change[told],
-                "joint": p.joint[told],
-                "gained_code": p.gained[told],
+                "change": p.change,
+                "joint": p.joint,
+                "gained_code": p.gained,
                 "relation": _take(self._relation_labels, np.maximum(lost, gained)),
                 "before": _take(self._value_labels, lost),
                 "after": _take(self._value_labels, gained),
                 "gained_count": e.change_count[told],
                 "gained_usual": _tenths(e.change_usual[told]),
-                "more": p.more[told],
+                "more": p.more[p.row],
             }
         ).with_columns(_GAINED)
         words = frame.select(_CLAUSE)
-        row = np.repeat(np.arange(len(a)), a.size)[told]
-        return _joined(row, words.to_series(), len(a))
+        return _joined(p.row, words.to_series(), len(a))
 
     def _changes(self, solved: Solved) -> pl.Series:
         a = solved.answers

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from html import unescape
 from string import Formatter
 from typing import Any, cast
 
@@ -15,8 +16,8 @@ import polars as pl
 
 from cerec.explain.explanation import Change, Explanation, Named, Reason
 
-MOST_TOLD = 6
-"""Up to this many changes are told one by one."""
+MOST_TOLD, FIRST_TOLD = 6, 3
+"""Up to so many changes are named one by one; of more, only the first."""
 
 OPENING = (
     "{start} is at rank {rank}",
@@ -37,10 +38,10 @@ WHY = (
 )
 COUNTS = (
     "",
-    ": {count} of your {of} items have {it}, {usual} would be usual",
-    ": {count} of your {of} items have {it} ({e1}), {usual} would be usual",
-    ": {count} of your {of} items have {it} ({e1}, {e2}), {usual} would be usual",
-    ": {count} of your {of} items have {it} ({e1}, {e2}, ...), {usual} would be usual",
+    ": {count} of your {of} items {have} {it}, {usual} would be usual",
+    ": {count} of your {of} items {have} {it} ({e1}), {usual} would be usual",
+    ": {count} of your {of} items {have} {it} ({e1}, {e2}), {usual} would be usual",
+    ": {count} of your {of} items {have} {it} ({e1}, {e2}, ...), {usual} would be usual",
 )
 GAINED = (
     "",
@@ -56,7 +57,7 @@ CHANGE = (
     "its {relation} also included {after}{gained}",
     "{after}{gained}",
     "that been {after}{gained} instead",
-    "{more} more of its values been others",
+    "{more} more of its values been different",
 )
 BEEN, INCLUDED, INSTEAD, WITHOUT, NOR, ALSO, TOO, THAT, MORE = range(len(CHANGE))
 JOINT = ("", ", ", " and ", " or ")
@@ -99,7 +100,10 @@ NOT_ROBUST = (
     "{share} %."
 )
 TOGETHER = "Values of {relation} that imply each other change together and count as one change."
-KEPT = "{relation} looks computed from what people did, so it was kept as it is."
+KEPT = (
+    "{relations} looks computed from what people did, so it was kept as it is.",
+    "{relations} look computed from what people did, so they were kept as they are.",
+)
 FIT_OFF = (
     "The change moves the score by {moved} by fitted effects; what they say of this item's own "
     "score is off by {off}."
@@ -135,6 +139,7 @@ def item_label(id: str, name: str) -> str:
     """
     if name == id and id.isdigit():
         return f"item {id}"
+    name = unescape(name)
     found = _ARTICLE.fullmatch(name)
     return f"{found[2]} {found[1]}{found[3] or ''}" if found else name
 
@@ -154,7 +159,11 @@ def relation_label(text: str) -> str:
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text).replace("_", " ").split()
     label = " ".join(w if w.isupper() else w.lower() for w in words) or text
     inverse = " (inverse)"
-    return f"“{label[: -len(inverse)]} of”" if label.endswith(inverse) else label
+    label = f"{label[: -len(inverse)]} of" if label.endswith(inverse) else label
+    return f"“{label}”" if label.split()[-1:] and label.split()[-1] in _OPEN else label
+
+
+_OPEN = ("at", "by", "for", "from", "in", "of", "on", "to", "with")  # a label that asks for more
 
 
 def listing(parts: Sequence[str], last: str = "and") -> str:
@@ -176,23 +185,23 @@ def number_text(x: float) -> str:
     return TENTHS[round(x * 10)] if x < 9.95 else str(round(x))
 
 
-TENTHS = [f"{n / 10:.1f}".removesuffix(".0") for n in range(101)]
+TENTHS = ["almost none", *(f"{n / 10:.1f}".removesuffix(".0") for n in range(1, 101))]
 
 
 def before_label(change: Change) -> str:
     """The value that goes."""
-    return change.before_name or change.before or ""
+    return unescape(change.before_name or change.before or "")
 
 
 def after_label(change: Change) -> str:
     """The value that comes."""
-    return change.after_name or change.after or ""
+    return unescape(change.after_name or change.after or "")
 
 
 def reason_label(r: Reason) -> str:
     """A part of a score, for tables of parts."""
     if r.kind == "value":
-        return f"{relation_label(r.relation_name)}: {r.name}"
+        return f"{relation_label(r.relation_name)}: {unescape(r.name)}"
     return item_label(r.id or "", r.name) if r.kind == "history" else REASON[r.kind]
 
 
