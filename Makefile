@@ -14,6 +14,7 @@ help:
 	@echo "make test-slow     the tests that train for long; with CEREC_DATA=folder also those on real data"
 	@echo "make test-browser  the page in a real Chromium (installs Debian's chromium when missing)"
 	@echo "make torture       faults on purpose: kills, full disks, damaged files, raw sockets (MINUTES=5)"
+	@echo "make package       wheel and sdist, tried in clean environments on every Python that is here"
 	@echo "make reproduce     the paper's tables and figures on a small world (a few minutes)"
 	@echo "make pages         the pages of docs/results, from the files in results"
 	@echo "make check         lint, types, layers, docs: what a commit must pass beside the tests"
@@ -42,6 +43,9 @@ demo: $(VENV)/.base
 
 torture: $(VENV)/.test
 	@cd tests && PYTHONPATH=../src:. nice ../$(BIN)/python -m torture --minutes $(MINUTES) --seed $(SEED)
+
+package:
+	@.ci/package
 
 reproduce: $(VENV)/.base
 	@$(BIN)/cerec bench run all --quick

@@ -144,7 +144,8 @@ def burst(port: int, health: int, requests: list[bytes], seconds: float, clients
         f"{len(times) / max(len(steady), 1):.0%} of {len(steady) / seconds:.0f} steady), "
         f"{statuses[429]} refused with 429, {statuses[0]} connections lost, "
         f"{statuses.total()} in all; p50 {p50:.0f} ms, p99 {p99:.0f} ms; "
-        f"slowest /health {slowest[0]:.0f} ms on its own port, {slowest[1]:.0f} ms on the busy one; afterwards {len(after) / seconds:.0f}"
+        f"slowest /health {slowest[0]:.0f} ms on its own port, {slowest[1]:.0f} ms on the busy "
+        f"one; afterwards {len(after) / seconds:.0f} a second"
     )
 
 

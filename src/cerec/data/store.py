@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cerec.asides import sweep
 from cerec.data.dataset import Dataset, Interactions, Planted, Triples
 from cerec.data.ids import IdTable
 from cerec.errors import CerecError, RunError
@@ -114,6 +115,7 @@ def files_key(files: Iterable[Path]) -> str:
 
 def read_cache(path: Path, key: str) -> Dataset | None:
     """The dataset kept at `path` for `key`; None when there is none, or it is damaged."""
+    sweep(path)
     if not path.is_dir():
         return None
     try:
