@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,19 +15,15 @@ from cerec.errors import DataError
 
 def test_packed_files_come_out_whole(tmp_path: Path) -> None:
     text = b"0 1 2\n" * 1000
-    frames = zstandard.compress(text[:600]) + zstandard.compress(text[600:])
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf" + text))
-    (tmp_path / "a.zst").write_bytes(frames)
     assert read_bytes(tmp_path / "a.gz") == text
-    assert read_bytes(tmp_path / "a.zst") == text
 
 
-@pytest.mark.parametrize("ending", ["gz", "zst"])
 @pytest.mark.parametrize("keep", [0.0, 0.3, 0.9])
-def test_packed_files_cut_short_are_refused(tmp_path: Path, ending: str, keep: float) -> None:
+def test_packed_files_cut_short_are_refused(tmp_path: Path, keep: float) -> None:
     text = bytes(np.random.default_rng(0).integers(48, 58, 5000, np.uint8))
-    whole = gzip.compress(text) if ending == "gz" else zstandard.compress(text)
-    path = tmp_path / f"a.txt.{ending}"
+    whole = gzip.compress(text)
+    path = tmp_path / "a.txt.gz"
     path.write_bytes(whole[: max(1, int(len(whole) * keep))])
     with pytest.raises(DataError, match="copy it again"):
         read_bytes(path)

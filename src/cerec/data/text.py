@@ -8,13 +8,13 @@ from pathlib import Path
 
 from cerec.errors import DataError
 
-PACKED = (".gz", ".zst")
+PACKED = (".gz",)
 """Endings of files that are unpacked while reading."""
 _BOM = b"\xef\xbb\xbf"
 
 
 def read_bytes(path: Path) -> bytes:
-    """The unpacked content without a byte-order mark; `.gz` and `.zst` by the file's ending."""
+    """The unpacked content without a byte-order mark; `.gz` by the file's ending."""
     if path.is_dir():
         raise DataError(f"{path}: is a folder, expected a file; remove it or name another file")
     try:
@@ -23,35 +23,12 @@ def read_bytes(path: Path) -> bytes:
         raise DataError(f"{path}: no such file; check the name") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); check its rights") from None
-    return unpack(path, raw).removeprefix(_BOM)
-
-
-def unpack(path: Path, raw: bytes) -> bytes:
-    """`raw` unpacked according to the ending of `path`."""
     if path.suffix == ".gz":
         try:
-            return gzip.decompress(raw)
+            raw = gzip.decompress(raw)
         except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{path}: not a whole gzip file ({error}); copy it again") from None
-    if path.suffix == ".zst":
-        return _unpack_zst(path, raw)
-    return raw
-
-
-def _unpack_zst(path: Path, raw: bytes) -> bytes:
-    import zstandard
-
-    content = b""
-    try:
-        while raw:
-            frame = zstandard.ZstdDecompressor().decompressobj()
-            content += frame.decompress(raw)
-            if not frame.eof:
-                raise DataError(f"{path}: the zstd file is cut off; copy it again")
-            raw = frame.unused_data
-    except zstandard.ZstdError as error:
-        raise DataError(f"{path}: not a zstd file ({error}); copy it again") from None
-    return content
+    return raw.removeprefix(_BOM)
 
 
 def read_text(path: Path) -> str:

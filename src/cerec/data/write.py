@@ -18,8 +18,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cerec.asides import Unwritten
+from cerec.data.build import PARTS
 from cerec.data.dataset import Dataset
-from cerec.data.frames import PARTS
 from cerec.data.ids import IdTable
 from cerec.data.readers.tables import MARK
 from cerec.data.values import SEPARATOR

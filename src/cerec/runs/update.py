@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cerec.data.build import ITEM, Tables, build
 from cerec.data.ckg import Ckg
 from cerec.data.columns import Table
 from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
-from cerec.data.frames import ITEM, Tables, build
+from cerec.data.frames import to_polars
 from cerec.data.ids import IdTable
 from cerec.data.joining import joined
 from cerec.data.ragged import Ragged
 from cerec.data.readers.tables import read_table
 from cerec.data.restrict import restrict
 from cerec.data.split import Split
-from cerec.data.to_polars import to_polars
 from cerec.errors import ConfigError, DataError, RunError, UnknownIdError
 from cerec.explain.lookup import row_of
 from cerec.recommend.linear.growing import grown

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
+from cerec.data.build import PARTS, Tables, build
 from cerec.data.columns import Table
 from cerec.data.dataset import Dataset
-from cerec.data.frames import PARTS, Tables, build
 from cerec.data.readers.delimited import parse_delimited, separator
 from cerec.data.text import one_line, read_bytes, stem_of
 from cerec.data.values import Reading
