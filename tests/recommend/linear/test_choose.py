@@ -79,3 +79,16 @@ def test_nothing_depends_on_luck(material: Material, parts: Split) -> None:
     first, again = (choose(material, parts.valid, dial=0.01) for _ in range(2))
     assert first.chosen == again.chosen
     assert first.curve == again.curve
+
+
+def test_factors_are_looked_for_uphill_and_only_where_they_earn_their_place(
+    material: Material, parts: Split, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = choose(material, parts.valid, dial=0.0, factors=False)
+    found = choose(material, parts.valid, dial=0.0)
+    assert found.best >= without.best  # the search starts from the weights without factors
+    assert found.looks > without.looks
+    if found.factors is not None:
+        assert found.chosen.folding == found.factors.settings
+    monkeypatch.setattr("cerec.recommend.linear.choose.EARNS", 1e9)
+    assert choose(material, parts.valid, dial=0.0).factors is None

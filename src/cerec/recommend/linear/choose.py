@@ -228,14 +228,14 @@ def _factors(
                 kept = made, now, found[place][1]
         return found[place][1]
 
-    at, step = max(STARTS, key=look), True
-    while step and look(at) >= (1.0 + EARNS) * score:
+    before, at = None, max(STARTS, key=look)
+    earned = look(at) >= (1.0 + EARNS) * score
+    while earned and at != before:
         sides = [(at[0] + i, at[1] + j) for i, j in ((-1, 0), (1, 0), (0, -1), (0, 1))]
         inside = [p for p in sides if 0 <= p[0] < len(RESTS) and 0 <= p[1] < len(PULLS)]
-        best = max([at, *inside], key=look)
-        at, step = best, best != at
+        before, at = at, max([at, *inside], key=look)
     looks = sum(tried for *_, tried in found.values())
-    if look(at) < (1.0 + EARNS) * score:
+    if not earned:
         return None, parts, weights, score, looks
     return kept[0], kept[1], found[at][0], look(at), looks
 
