@@ -184,7 +184,7 @@ def main() -> None:
 
     def ours(name: str, changes: dict[str, object], authors: bool) -> float:
         entry = system(name)
-        config = entry.authors if authors else entry.config()
+        config = entry.config(**entry.authors) if authors else entry.config()
         settings = {f: getattr(config, f) for f in config.__dataclass_fields__}
         model = entry.make(
             entry.config(**{**settings, **changes}), Material(train, facts, graph, 0)

@@ -101,7 +101,7 @@ def trainer(
         config=TrainConfig(**{**settings, "checkpoint_seconds": 0.0, **config}),
         signals=SignalConfig(chooser="agent"),
         seed=7,
-        validate=lambda scorer: {"ndcg@20": float(scorer.user[0, 0])},
+        validate=lambda model: {"ndcg@20": float(model.scorer().user[0, 0])},
         folder=folder,
     )
 
@@ -129,7 +129,7 @@ def test_the_end_is_told_as_it_would_be_if_nothing_better_came(kind: Any) -> Non
 
 def test_the_end_is_the_last_epoch_where_nothing_is_validated(tmp_path: Path) -> None:
     job, seen = trainer(Counter(), None, tmp_path, epochs=9), []
-    job._validate = lambda scorer: {"ndcg@20": float("nan")}
+    job._validate = lambda model: {"ndcg@20": float("nan")}
     job.watch(lambda row: seen.append(row["until"]))
     job.run()
     assert seen[3:] == [9] * 6

@@ -9,13 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cerec.agent.returns import (
-    FittedValue,
-    RunningMean,
-    discounted,
-    others_mean,
-    reinforce_loss,
-)
+from cerec.agent.returns import discounted, others_mean, per_step, reinforce_loss
 from cerec.agent.reward import cutoffs, list_items, pair_scores, rationality, rewards, similarity
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
@@ -80,6 +74,7 @@ def walks(items: list[list[int]], attributes: list[list[int]]) -> Walks:
         item=np.array(items, np.int32),
         attribute=np.array(attributes, np.int32),
         log_p=np.zeros((len(attributes), n)),
+        surprise=np.zeros((len(attributes), n)),
     )
 
 
@@ -90,14 +85,9 @@ def test_rewards_by_hand(world: Any) -> None:
     cut = cutoffs(world.context, 2)
     half = 1 / np.sqrt(2)
 
-    def reward(kind: str) -> Any:
-        config = AgentConfig(reward=kind)  # type: ignore[arg-type]
-        return rewards(made, vector, world.context, cut, config)
-
     # walk 0: 0 -> 3 (rational, cosine 0.71) -> 2 (rational, cosine -0.71); walk 1: 1 -> 0 and ends
-    np.testing.assert_allclose(reward("rationality"), [[1, 0], [1, 0]])
-    np.testing.assert_allclose(reward("similarity"), [[half, 0], [-half, 0]], atol=1e-7)
-    np.testing.assert_allclose(reward("all"), [[1 + half, 0], [1 - half, 0]], atol=1e-7)
+    found = rewards(made, vector, world.context, cut)
+    np.testing.assert_allclose(found, [[1 + half, 0], [1 - half, 0]], atol=1e-7)
 
 
 def test_pair_scores_are_the_scorers_bits() -> None:
@@ -119,6 +109,11 @@ def test_return_to_go_by_hand() -> None:
     reward = np.array([[1.0, 0.0], [2.0, 0.0], [4.0, 8.0]])
     expected = [[1 + 1 + 1, 2], [2 + 2, 4], [4, 8]]
     np.testing.assert_allclose(discounted(reward, 0.5), expected)
+
+
+def test_the_papers_credit_by_hand() -> None:
+    reward = np.array([[1.0, 0.0], [2.0, 6.0]])  # gamma^t r_t / T
+    np.testing.assert_allclose(per_step(reward, 0.5), [[0.5, 0], [0.5, 1.5]])
 
 
 @given(st.integers(2, 5), st.integers(1, 4))
@@ -145,38 +140,13 @@ def test_loss_and_where_its_gradient_flows() -> None:
     torch.testing.assert_close(log_p.grad, -advantage.detach() / 2)
 
 
-def test_running_mean_by_hand() -> None:
-    mean = RunningMean(2)
-    first = np.array([[1.0, 3.0], [0.0, 0.0]])
-    np.testing.assert_allclose(mean.predict([], first), [[2, 2], [0, 0]])
-    mean.update([], first)
-    mean.update([], np.array([[12.0, 12.0], [10.0, 10.0]]))
-    np.testing.assert_allclose(mean.state(), [3.0, 1.0])
-    other = RunningMean(2)
-    other.load_state(mean.state())
-    np.testing.assert_allclose(other.predict([], first), mean.predict([], first))
-
-
-def test_fitted_value_learns_a_linear_return() -> None:
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((4000, 3))
-    returns = (x @ [1.0, -2.0, 0.5] + 4.0)[None]
-    value = FittedValue(1, 3)
-    assert not value.predict([x], returns).any()
-    value.update([x], returns)
-    np.testing.assert_allclose(value.predict([x], returns), returns, atol=0.02)
-    other = FittedValue(1, 3)
-    other.load_state(value.state())
-    np.testing.assert_allclose(other.predict([x], returns), value.predict([x], returns))
-
-
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
         ({"depth": 6}, "depth must be at most 5, got 6"),
         ({"gamma": 1.5}, "gamma must be at most 1"),
-        ({"reward": "joy"}, "reward must be one of all, rationality"),
-        ({"draws": 1}, "needs agent.draws of at least 2"),
+        ({"credit": "joy"}, "credit must be one of to_go, step"),
+        ({"draws": 1}, "draws must be at least 2, got 1"),
         ({"updates": 0}, "updates must be at least 1, got 0"),
     ],
 )

@@ -14,8 +14,8 @@ from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.recommend.base import Material
 from cerec.runs.evaluate import subject_lists
 from cerec.runs.train import train
+from cerec.settings.data import FilterConfig, SplitConfig
 from cerec.settings.run import RunConfig
-from cerec.settings.train import TrainConfig
 from cerec.threads import set_threads
 from cerec_bench.cells import Cells, Table
 from cerec_bench.plans.contenders import Task, contender
@@ -24,9 +24,12 @@ from cerec_bench.plans.systems import Plan, Systems
 
 SEED = 1
 FIT = FitConfig(epochs=8, every=2, patience=2)
-TRAINING = TrainConfig(
-    epochs=FIT.epochs, validate_every=FIT.every, patience=FIT.patience, agent_epochs=0
-)
+SHORT = {
+    "epochs": FIT.epochs,
+    "validate_every": FIT.every,
+    "patience": FIT.patience,
+    "agent_epochs": 0,
+}
 WORLD = make_world(WorldConfig(users=60, items=80, interactions=1200), seed=3)
 METRICS = ("recall@20", "ndcg@20", "hr@20", "mrr@20")
 
@@ -100,7 +103,9 @@ def test_the_paper_s_row_is_its_training(name: str, chooser: str, tmp_path: Path
         config,
         signals=replace(config.signals, chooser=chooser),
         agent=replace(config.agent, pairs=64),
-        train=TRAINING,
+        train=replace(config.train, **SHORT),
+        filters=FilterConfig(),
+        split=SplitConfig(),
     )
     cell = compared("cerec-paper", data, tmp_path, params)
     run = train(data, config, seed=SEED)

@@ -327,7 +327,8 @@ def test_the_reward_is_shown_while_recommender_and_agent_learn_in_turn(
     world: Path, tmp_path: Path, capsys
 ) -> None:
     argv = ["train", str(world / "tables"), "--out", str(tmp_path / "run"), "--preset", "paper"]
-    argv += ["--set", "train.warmup=1", "--set", "train.validate_every=2"]
+    argv += ["--set", "filters.k_core=0", "--set", "filters.min_relation=0"]
+    argv += ["--set", "filters.min_entity=0", "--set", "train.validate_every=2"]
     argv += ["--set", "train.epochs=5", "--set", "train.agent_epochs=1"]
     code, _, err = run(capsys, *argv, "--set", "agent.updates=1")
     assert code == 0
@@ -491,6 +492,9 @@ def test_evaluate_equals_what_training_said(
 @pytest.mark.slow
 def test_a_killed_training_resumes_to_the_same_numbers(world: Path, tmp_path: Path) -> None:
     sets = ["--preset", "paper", "--set", "train.epochs=60", "--set", "train.patience=60"]
+    sets += [
+        w for k in ("k_core", "min_entity", "min_relation") for w in ("--set", f"filters.{k}=0")
+    ]
     often = ["--set", "train.checkpoint_seconds=0"]
     argv = [sys.executable, "-m", "cerec.cli.main", "train", str(world / "tables"), *sets, *often]
     whole, broken = tmp_path / "whole", tmp_path / "broken"

@@ -257,7 +257,7 @@ def test_what_has_no_effect() -> None:
     assert not unused(RunConfig(), data, facts, validated=False)  # which has no epochs
     assert not unused(QUICK, data, facts, validated=False)  # epochs are set
     (told,) = unused(paper, data, facts, validated=False)
-    assert "all of train.epochs = 1,000 are learned; set it" in told
+    assert "all of train.epochs = 400 are learned; set it" in told
     agent = {"model": {"name": "linear", "agent": True}, "agent": {"draws": 3}}
     assert not unused(parse(RunConfig, {**agent, "train": {"agent_epochs": 2}}), data, facts)
     (told,) = unused(parse(RunConfig, {**agent, "train": {"epochs": 2}}), data, facts)

@@ -140,7 +140,7 @@ def test_a_word_that_is_no_choice_is_refused_from_python_too(
 
 
 def test_a_misspelt_choice_names_the_near_match() -> None:
-    assert len(choices()) > 12
+    assert len(choices()) > 8
     with pytest.raises(ConfigError, match=r"^signals\.negatives .* did you mean 'uniform'\?$"):
         SignalConfig(negatives="unifrom")  # type: ignore[arg-type]
 

@@ -29,7 +29,13 @@ def scores(h: Tensor, user: Tensor, source: Tensor, target: Tensor, slope: float
 
 
 def step_log_p(
-    h: Tensor, graph: Ckg, user: int, item: int, off: set[int], slope: float
+    h: Tensor,
+    graph: Ckg,
+    user: int,
+    item: int,
+    off: set[int],
+    slope: float,
+    directed: bool = False,
 ) -> dict[tuple[int, int], Tensor]:
     """(attribute, next item) -> log-probability, for everything that can be drawn."""
     n_users, n_items = graph.n_users, graph.n_items
@@ -41,6 +47,8 @@ def step_log_p(
         row = scores(
             h, torch.tensor([user]), torch.tensor([source]), torch.tensor([targets]), slope
         )
+        if directed:
+            row = row + (h[torch.tensor(targets)] @ h[n_users + item])[None]
         return row[0].log_softmax(dim=0)
 
     ways = [int(a) for a in graph.attributes.row(item) if allowed(int(a))]

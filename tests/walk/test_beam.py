@@ -23,7 +23,14 @@ def vectors(graph: Ckg, seed: int) -> np.ndarray:
 
 
 def best_paths(
-    h: np.ndarray, graph: Ckg, user: int, item: int, off: set[int], depth: int, width: int
+    h: np.ndarray,
+    graph: Ckg,
+    user: int,
+    item: int,
+    off: set[int],
+    depth: int,
+    width: int,
+    directed: bool,
 ) -> dict[int, tuple[float, tuple[int, ...]]]:
     """The beam again, level by level over dictionaries."""
     exact = torch.from_numpy(h.astype(np.float64))
@@ -32,7 +39,7 @@ def best_paths(
     for _ in range(depth):
         found: dict[int, tuple[float, tuple[int, ...]]] = {}
         for at, (value, path) in states.items():
-            for (a, j), p in step_log_p(exact, graph, user, at, off, 0.2).items():
+            for (a, j), p in step_log_p(exact, graph, user, at, off, 0.2, directed).items():
                 entry = (value + float(p), (*path, a, j))
                 if j not in found or entry[0] > found[j][0]:
                     found[j] = entry
@@ -44,21 +51,27 @@ def best_paths(
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10_000), depth=st.integers(1, 3), width=st.integers(1, 5))
+@given(
+    seed=st.integers(0, 10_000),
+    depth=st.integers(1, 3),
+    width=st.integers(1, 5),
+    directed=st.booleans(),
+)
 def test_beam_finds_the_likeliest_paths(
-    random_graph: Make, seed: int, depth: int, width: int
+    random_graph: Make, seed: int, depth: int, width: int, directed: bool
 ) -> None:
     graph = random_graph(seed)
     h = vectors(graph, seed)
     rng = np.random.default_rng(seed)
     user, item = rng.integers(0, graph.n_users, 3), rng.integers(0, graph.n_items, 3)
     off = Ragged.from_pairs(np.repeat(np.arange(3), 4), rng.integers(0, graph.n_items, 12), 3)
-    beams = beam(PathSampler(graph), h, user, item, off, depth=depth, width=width)
+    sampler = PathSampler(graph, directed=directed)
+    beams = beam(sampler, h, user, item, off, depth=depth, width=width)
     proposals = beams.proposals()
     exact = torch.from_numpy(h.astype(np.float64))
     for b in range(3):
         expected = best_paths(
-            h, graph, int(user[b]), int(item[b]), set(off.row(b).tolist()), depth, width
+            h, graph, int(user[b]), int(item[b]), set(off.row(b).tolist()), depth, width, directed
         )
         mine = proposals.of(b)
         if mine.start == mine.stop:
@@ -71,7 +84,7 @@ def test_beam_finds_the_likeliest_paths(
         for w, path in enumerate(proposals.path[mine]):  # equal paths may stand in either order
             at, value = int(item[b]), 0.0
             for attribute, to in path[path[:, 0] >= 0].tolist():
-                table = step_log_p(exact, graph, int(user[b]), at, off_b, 0.2)
+                table = step_log_p(exact, graph, int(user[b]), at, off_b, 0.2, directed)
                 at, value = to, value + float(table[attribute, to])
             assert at == proposals.item[mine][w]
             assert value == pytest.approx(best[w], abs=1e-5)

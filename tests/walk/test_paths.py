@@ -88,9 +88,9 @@ def test_a_walk_without_a_way_on_ends(make_graph: Make) -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10_000), slope=st.sampled_from([0.0, 0.2, 0.7]))
+@given(seed=st.integers(0, 10_000), slope=st.sampled_from([0.0, 0.2, 0.7]), directed=st.booleans())
 def test_drawn_steps_are_allowed_and_have_the_slow_versions_probability(
-    random_graph: Make, seed: int, slope: float
+    random_graph: Make, seed: int, slope: float, directed: bool
 ) -> None:
     graph = random_graph(seed)
     h = vectors(graph, seed)
@@ -98,13 +98,14 @@ def test_drawn_steps_are_allowed_and_have_the_slow_versions_probability(
     user = np.repeat(np.arange(graph.n_users), graph.n_items)
     item = np.tile(np.arange(graph.n_items), graph.n_users)
     rng = np.random.default_rng(seed)
-    walks = PathSampler(graph, slope=slope).walk(h, user, item, lists, depth=2, rng=rng)
+    sampler = PathSampler(graph, slope=slope, directed=directed)
+    walks = sampler.walk(h, user, item, lists, depth=2, rng=rng)
     exact = torch.from_numpy(h.astype(np.float64))
     for b in range(0, len(user), 7):
         off = set(lists.row(user[b]).tolist())
         for t in range(2):
             at = int(walks.item[t, b])
-            table = step_log_p(exact, graph, int(user[b]), at, off, slope)
+            table = step_log_p(exact, graph, int(user[b]), at, off, slope, directed)
             assert (not table) == (walks.attribute[t, b] < 0)
             if table:
                 key = int(walks.attribute[t, b]), int(walks.item[t + 1, b])
@@ -112,15 +113,18 @@ def test_drawn_steps_are_allowed_and_have_the_slow_versions_probability(
                 assert sum(math.exp(float(p)) for p in table.values()) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_gradient_is_that_of_the_slow_version(random_graph: Make, seed: int) -> None:
+def test_gradient_is_that_of_the_slow_version(
+    random_graph: Make, seed: int, directed: bool
+) -> None:
     graph = random_graph(seed)
     h = vectors(graph, seed)
     lists = random_lists(graph, seed)
     rng = np.random.default_rng(seed)
     user = np.repeat(rng.integers(0, graph.n_users, 60), 2)  # pairs of rows share their groups
     item = np.repeat(rng.integers(0, graph.n_items, 60), 2)
-    sampler = PathSampler(graph, slope=0.2)
+    sampler = PathSampler(graph, slope=0.2, directed=directed)
     walks = sampler.walk(h, user, item, lists, depth=2, rng=rng)
     weight = torch.from_numpy(rng.standard_normal(walks.log_p.shape))
 
@@ -131,7 +135,8 @@ def test_gradient_is_that_of_the_slow_version(random_graph: Make, seed: int) -> 
     for b in range(len(user)):
         off = set(lists.row(user[b]).tolist())
         for t in np.flatnonzero(walks.moved[:, b]):
-            table = step_log_p(slow, graph, int(user[b]), int(walks.item[t, b]), off, 0.2)
+            at = int(walks.item[t, b])
+            table = step_log_p(slow, graph, int(user[b]), at, off, 0.2, directed)
             key = int(walks.attribute[t, b]), int(walks.item[t + 1, b])
             total = total + weight[t, b] * table[key]
     total.backward()
@@ -211,7 +216,7 @@ def test_uniform_steps_ignore_the_vectors(random_graph: Make) -> None:
     h = vectors(graph, 1)
     user, item = np.zeros(30, int), np.tile(np.arange(10), 3)
     lists = random_lists(graph, 1)
-    sampler = PathSampler(graph, uniform_attribute=True, uniform_item=True)
+    sampler = PathSampler(graph, uniform=True)
     walks = sampler.walk(h, user, item, lists, depth=1, rng=np.random.default_rng(0))
     zero = torch.zeros(graph.n_nodes, 2, dtype=torch.float64)
     for b in np.flatnonzero(walks.moved[0]):
@@ -224,45 +229,21 @@ def test_uniform_steps_ignore_the_vectors(random_graph: Make) -> None:
     assert not leaf.grad.any()
 
 
-@pytest.mark.parametrize("uniform", [(True, False), (False, True), (False, False)])
-def test_one_uniform_step_sends_no_gradient_through_it(
-    random_graph: Make, uniform: tuple[bool, bool]
-) -> None:
-    # All walks stand on item 0: only their first step touches it, only their second the others.
-    graph = random_graph(2)
-    h = torch.from_numpy(vectors(graph, 2)).requires_grad_()
-    lists = no_lists(graph.n_users)
-    sampler = PathSampler(graph, uniform_attribute=uniform[0], uniform_item=uniform[1])
-    user, item = np.zeros(12, int), np.zeros(12, int)
-    walks = sampler.walk(
-        h.detach().numpy(), user, item, lists, depth=1, rng=np.random.default_rng(0)
-    )
-    log_prob(sampler, h, walks, lists).sum().backward()
-    assert h.grad is not None
-    assert h.grad[0].any()
-    items = h.grad[graph.n_users : graph.n_users + graph.n_items].abs().amax(dim=1)
-    assert bool(items[0] > 1e-3) != uniform[0]
-    assert bool(items[1:].max() > 1e-3) != uniform[1]
-    assert items[0] < 1e-6 or not uniform[0]
-    assert items[1:].max() == 0 or not uniform[1]
+def test_hubs_are_skipped_and_surprise_does_not_grow_with_choices(make_graph: Make) -> None:
+    # attribute 0 on 30 of 40 items, attribute 1 on 12, attribute 2 on the same 12
+    facts = [(i, 0) for i in range(30)] + [(i, a) for i in range(12) for a in (1, 2)]
+    graph = make_graph(1, 40, 3, [(0, 0)], facts)
+    h, who, item = vectors(graph, 0), np.zeros(500, int), np.zeros(500, int)
 
+    def walk(widest: float) -> Walks:
+        sampler = PathSampler(graph, uniform=True, widest=widest)
+        rng = np.random.default_rng(0)
+        return sampler.walk(h, who, item, no_lists(1), depth=1, rng=rng)
 
-def test_attributes_of_many_items_and_many_users_score_as_the_slow_version(
-    random_graph: Make,
-) -> None:
-    # more neighbours than one tile of the kernel, more users per attribute than one block
-    graph = random_graph(2, n_users=50, n_items=900, n_entities=3)
-    h, lists = vectors(graph, 2, d=13, scale=0.5), random_lists(graph, 2, k=20)
-    rng = np.random.default_rng(3)
-    user, item = rng.integers(0, 50, 400), rng.integers(0, 900, 400)
-    assert graph.items_of.counts.min() > 512
-    walks = PathSampler(graph).walk(h, user, item, lists, depth=1, rng=rng)
-    exact = torch.from_numpy(h.astype(np.float64))
-    for b in range(0, 400, 20):
-        off = set(lists.row(user[b]).tolist())
-        table = step_log_p(exact, graph, int(user[b]), int(item[b]), off, 0.2)
-        key = int(walks.attribute[0, b]), int(walks.end[b])
-        assert walks.log_p[0, b] == pytest.approx(float(table[key]), abs=1e-5)
+    assert set(walk(1.0).attribute[0].tolist()) == {0, 1, 2}
+    assert set(walk(0.5).attribute[0].tolist()) == {1, 2}
+    both = walk(0.5)  # the item itself is one of the twelve, but no choice
+    assert both.surprise[0] == pytest.approx(1 + math.log(11) / math.log(12))
 
 
 def test_the_last_step_may_keep_off_more(random_graph: Make) -> None:

@@ -12,16 +12,10 @@ from numpy.typing import NDArray
 
 from cerec.agent.encoders import Encoder, cosine_spread
 from cerec.agent.log_prob import log_prob
-from cerec.agent.returns import (
-    FittedValue,
-    RunningMean,
-    discounted,
-    others_mean,
-    reinforce_loss,
-)
+from cerec.agent.returns import discounted, others_mean, per_step, reinforce_loss
 from cerec.agent.reward import cutoffs, figures, list_items, rewards
 from cerec.agent.samplers import WalkedNegatives
-from cerec.agent.warmstart import factor_table, link_table, random_table
+from cerec.agent.warmstart import factor_table, random_table
 from cerec.data.ckg import Ckg
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
@@ -58,12 +52,7 @@ class WalkAgent:
         self.negatives = WalkedNegatives(self)
         self._encoder: Encoder | None = None
         self._adam: torch.optim.Adam | None = None
-        self._baseline = (
-            FittedValue(config.depth, encoder.width)
-            if config.baseline == "value"
-            else RunningMean(config.depth)
-        )
-        counts = graph.items_of.counts.astype(np.float64)
+        counts = np.diff(self.sampler.hops[1].indptr).astype(np.float64)
         per_walk = config.depth * float((counts**2).sum() / max(counts.sum(), 1.0))
         self._affordable = max(64, int(config.neighbours / (config.draws * max(per_walk, 1.0))))
         self._vectors: NDArray[np.float32] | None = None
@@ -89,8 +78,8 @@ class WalkAgent:
             self._told = True
             log.warning(
                 f"note: the agent's item vectors are nearly alike, mean cosine {mean:.2f}, so "
-                "likeness says little; encoder.centre = true and encoder.start = 'factors' or "
-                "'links' keep them apart"
+                "likeness says little; encoder.centre = true and encoder.start = 'factors' keep "
+                "them apart"
             )
         out = {name: float(np.mean([f[name] for f in found])) for name in found[0]}
         return {**out, "cosine": mean, "spread": deviation}
@@ -138,7 +127,7 @@ class WalkAgent:
     def rewards(self, walks: Walks, context: Context) -> NDArray[np.float64]:
         """(T, B) rewards of walks, as learning would give them now."""
         cutoff = cutoffs(context, self.config.list_length)
-        return rewards(walks, self.compared(), context, cutoff, self.config)
+        return rewards(walks, self.compared(), context, cutoff)
 
     def compared(self) -> NDArray[np.float32]:
         """(I, width) the item vectors whose cosine is the similarity of the reward."""
@@ -150,7 +139,7 @@ class WalkAgent:
 
     def state(self) -> Arrays:
         """Everything needed to go on exactly as if never stopped; little before the first epoch."""
-        out: Arrays = {"baseline": self._baseline.state()}
+        out: Arrays = {}
         if self._encoder is None or self._adam is None:
             return out
         if self._yardstick is not None:
@@ -163,7 +152,6 @@ class WalkAgent:
 
     def load_state(self, state: Arrays) -> None:
         """Take over a `state()` of an agent of the same graph and settings."""
-        self._baseline.load_state(state["baseline"])
         if "encoder.table" not in state:
             return
         self._yardstick = np.array(state["yardstick"])
@@ -190,8 +178,6 @@ class WalkAgent:
         rng, size = generator(self._seed, "agent/table"), self.encoder_config.size
         if self.encoder_config.start == "random":
             return random_table(self.graph, size, rng)
-        if self.encoder_config.start == "links":
-            return link_table(self.graph, size, rng)
         return factor_table(self.graph, context.user, context.item, size, rng)
 
     def _update(
@@ -212,9 +198,10 @@ class WalkAgent:
             table = h.detach().numpy()
             refuse_diverged(table)
             walks = self.sampler.walk(table, user, item, lists, depth=config.depth, rng=rng)
-            reward = rewards(walks, self._compared(table), context, cutoff, config)
-            returns = discounted(reward - config.entropy * walks.log_p, config.gamma)
-            advantage = returns - self._expected(walks, returns, table)
+            reward = rewards(walks, self._compared(table), context, cutoff)
+            credited = discounted if config.credit == "to_go" else per_step
+            returns = credited(reward + config.entropy * walks.surprise / 2, config.gamma)
+            advantage = returns - others_mean(returns, config.draws)
             log_p = log_prob(self.sampler, h, walks, lists)
             reinforce_loss(log_p, torch.from_numpy(advantage).float()).backward()
             self._adam.step()
@@ -235,21 +222,6 @@ class WalkAgent:
         who = np.concatenate([user[take], (place // max(lists.shape[1], 1)).astype(np.int32)])
         where = np.concatenate([item[take], lists.ravel()[place]])
         return np.repeat(who, self.config.draws), np.repeat(where, self.config.draws)
-
-    def _expected(
-        self, walks: Walks, returns: NDArray[np.float64], table: NDArray[np.float32]
-    ) -> NDArray[np.float64]:
-        if self.config.baseline == "others":
-            return others_mean(returns, self.config.draws)
-        features = []
-        if self.config.baseline == "value":
-            items = self._item_vectors(table)
-            features = [
-                (table[walks.user] * items[at]).astype(np.float64) for at in walks.item[:-1]
-            ]
-        expected = self._baseline.predict(features, returns)
-        self._baseline.update(features, returns)
-        return expected
 
     def _compared(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
         """The item vectors that the reward compares, where `table` holds those of the moment."""

@@ -1,6 +1,6 @@
 """Node vectors of the collaborative knowledge graph, eq. (6) to (8) of the paper.
 
-N nodes, D width of the node table, and the widths of the layers, {32, 64} by default.
+N nodes, d width of the node table and of every layer.
 """
 
 from __future__ import annotations
@@ -18,23 +18,21 @@ from cerec.threads import torch_threads
 
 
 class Encoder(nn.Module):
-    """A node table and graph layers on it; `forward()` gives the (N, width) vectors."""
+    """A node table and graph layers on it; `forward()` gives the (N, d) vectors."""
 
     def __init__(self, graph: Ckg, config: EncoderConfig, table: Tensor) -> None:
-        """`table` (N, size) is where the node table starts; see `cerec.agent.warmstart`."""
+        """`table` (N, d) is where the node table starts; see `cerec.agent.warmstart`."""
         super().__init__()
         self.config = config
         self.bounds = (0, graph.n_users, graph.n_users + graph.n_items, graph.n_nodes)
-        looped = config.kind in ("gcn", "gat")
-        self.adjacency = Adjacency.looped(graph) if looped else Adjacency.plain(graph)
+        self.adjacency = Adjacency.plain(graph)
         self.table = nn.Parameter(table.clone())
-        self.layers = nn.ModuleList()
-        if config.kind != "lightgcn":
-            sizes = itertools.pairwise((config.size, *config.layers))
-            self.layers.extend(_LAYERS[config.kind](n, m, config.slope) for n, m in sizes)
+        self.layers = nn.ModuleList(
+            SageLayer(config.size, config.slope) for _ in range(config.layers)
+        )
 
     def reset(self, generator: torch.Generator) -> None:
-        """Draw the layers' weights anew, in a fixed order.
+        """Draw the layers' weights, in a fixed order.
 
         They are orthogonal, neighbours at half weight: what the table knows passes through.
         """
@@ -43,18 +41,12 @@ class Encoder(nn.Module):
             nn.init.orthogonal_(weight, gain, generator=generator)
 
     def forward(self) -> Tensor:
-        """Vectors of all nodes, layer outputs 1..L combined, (N, width)."""
+        """Vectors of all nodes, the sum of the layers 1..L, (N, d)."""
         h: Tensor = self.table
-        outputs: list[Tensor] = []
+        out = torch.zeros_like(h)
         for layer in self.layers:
             h = layer(self.adjacency, h)
-            outputs.append(h)
-        if not self.layers:
-            for _ in self.config.layers:
-                h = propagate(self.adjacency, h)
-                outputs.append(h)
-        joined = self.config.combine == "concat"
-        out = torch.cat(outputs, dim=1) if joined else torch.stack(outputs).sum(dim=0)
+            out = out + h
         return self._centred(out) if self.config.centre else out
 
     def _centred(self, h: Tensor) -> Tensor:
@@ -87,73 +79,18 @@ def project(h: Tensor, weight: Tensor) -> Tensor:
 
 
 class SageLayer(nn.Module):
-    """`LeakyReLU(W [h || sum of w h'])`, projected first: the narrower vectors are aggregated."""
+    """`LeakyReLU(W [h || sum of w h'])`."""
 
-    def __init__(self, n: int, m: int, slope: float) -> None:
+    def __init__(self, d: int, slope: float) -> None:
         super().__init__()
-        self.own = nn.Parameter(torch.empty(m, n))
-        self.other = nn.Parameter(torch.empty(m, n))
+        self.own = nn.Parameter(torch.empty(d, d))
+        self.other = nn.Parameter(torch.empty(d, d))
         self.slope = slope
 
     def forward(self, matrix: Adjacency, h: Tensor) -> Tensor:
-        """(N, n) -> (N, m); `[own || other]` is the paper's W."""
-        own = project(h, self.own)
-        return F.leaky_relu(own + propagate(matrix, project(h, self.other)), self.slope)
-
-
-class GcnLayer(nn.Module):
-    """`LeakyReLU(W sum of w h')`, the node itself among its neighbours."""
-
-    def __init__(self, n: int, m: int, slope: float) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(m, n))
-        self.slope = slope
-
-    def forward(self, matrix: Adjacency, h: Tensor) -> Tensor:
-        """(N, n) -> (N, m)."""
-        return F.leaky_relu(propagate(matrix, project(h, self.weight)), self.slope)
-
-
-class GatLayer(nn.Module):
-    """Neighbours, and the node itself, weighted by one head of learned attention."""
-
-    def __init__(self, n: int, m: int, slope: float) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(m, n))
-        self.source = nn.Parameter(torch.empty(m, 1))
-        self.target = nn.Parameter(torch.empty(m, 1))
-        self.slope = slope
-
-    def forward(self, matrix: Adjacency, h: Tensor) -> Tensor:
-        """(N, n) -> (N, m)."""
-        x = project(h, self.weight)  # (N, m)
-        # Not x @ source: of a product with one column threads change the rounding.
-        from_, to = (x * self.source.T).sum(dim=1), (x * self.target.T).sum(dim=1)  # (N,)
-        counts = matrix.rows.offsets.diff()
-        row = torch.repeat_interleave(torch.arange(len(counts)), counts)
-        # Not to[row]: the backward of indexing adds in an order that two threads race for.
-        pair = to.index_select(0, row) + from_.index_select(0, matrix.rows.indices)  # (E,)
-        edge = F.leaky_relu(pair, self.slope)
-        loop = F.leaky_relu(to + from_, self.slope)  # (N,)
-        top = loop.detach().scatter_reduce(0, row, edge.detach(), "amax")
-        edge, loop = (edge - top[row]).exp(), (loop - top).exp()
-        total = loop.index_add(0, row, edge)
-        near = F.embedding_bag(
-            matrix.rows.indices,
-            x,
-            matrix.rows.offsets,
-            mode="sum",
-            per_sample_weights=edge,
-            include_last_offset=True,
-        )
-        return F.leaky_relu((near + loop[:, None] * x) / total[:, None], self.slope)
-
-
-_LAYERS: dict[str, type[SageLayer] | type[GcnLayer] | type[GatLayer]] = {
-    "sage": SageLayer,
-    "gcn": GcnLayer,
-    "gat": GatLayer,
-}
+        """(N, d) -> (N, d); `[own || other]` is the paper's W."""
+        near = propagate(matrix, project(h, self.other))
+        return F.leaky_relu(project(h, self.own) + near, self.slope)
 
 
 def cosine_spread(vectors: Tensor, sample: int = 2048) -> tuple[float, float]:

@@ -19,7 +19,6 @@ from cerec.data.ragged import Ragged
 from cerec.errors import RunError
 from cerec.recommend.base import NegativeSampler, Recommender
 from cerec.recommend.context import context_of
-from cerec.recommend.scorer import Scorer
 from cerec.rng import generator
 from cerec.settings.train import SignalConfig, TrainConfig
 from cerec.shutdown import Stop, stoppable
@@ -57,7 +56,7 @@ class Progress:
 class Trainer:
     """Drives one training; `run` returns when it is done, stopped early or interrupted.
 
-    `validate` maps a scorer to figures on the validation part; nothing here sees the test part.
+    `validate` maps the recommender to figures on the validation part; nothing here sees test.
     Every epoch draws from a generator named after its number, so a resumed training ends with the
     same numbers as one that was never stopped.
     """
@@ -72,14 +71,16 @@ class Trainer:
         config: TrainConfig,
         signals: SignalConfig,
         seed: int,
-        validate: Callable[[Scorer], dict[str, float]],
+        validate: Callable[[Recommender], dict[str, float]],
         watchers: Sequence[Callable[[Row], None]] = (),
         folder: Path | None = None,
         negatives: NegativeSampler | None = None,
         stamp: str = "",
+        seconds: float | None = None,
     ) -> None:
-        """`negatives` take the place of the ordinary ones that `signals` names; no checkpoint of
-        another `stamp` is gone on from.
+        """`negatives` take the place of the ordinary ones that `signals` names. A checkpoint of
+        another `stamp` is refused. After `seconds` of CPU time the next look at validation ends
+        the training of the recommender.
         """
         self.model, self.policy = model, policy
         self.train, self.facts = train, facts
@@ -87,6 +88,8 @@ class Trainer:
         self.config, self.signals, self.seed = config, signals, seed
         self._validate, self._watchers = validate, list(watchers)
         self._folder, self._stamp = folder, stamp
+        self._deadline = math.inf if seconds is None else time.process_time() + seconds
+        self.timed_out = False
         self._ordinary = negatives if negatives is not None else plain(signals)
         self._saved_at = time.monotonic()
         self.progress = Progress(stopper=Stopper(config.patience))
@@ -159,7 +162,10 @@ class Trainer:
             last = progress.epoch == self.config.epochs
             if last or progress.epoch % self.config.validate_every == 0:
                 row |= self._look()
+                self.timed_out = time.process_time() > self._deadline
             self._finish(row, started)
+            if self.timed_out:
+                return
 
     def _epoch(self, epoch: int) -> Row:
         rng = generator(self.seed, f"training/epoch/{epoch}")
@@ -189,7 +195,7 @@ class Trainer:
         return asked and epoch <= self.config.warmup
 
     def _look(self) -> Row:
-        figures = self._validate(self.model.scorer())
+        figures = self._validate(self.model)
         if self._warms(self.progress.epoch):
             return dict(figures)
         if self.progress.stopper.look(self.progress.epoch, figures[self.config.metric]):

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from cerec.agent.returns import discounted
 from cerec.data.ragged import Ragged
 from cerec.recommend.base import Context, Rows, Vectors
-from cerec.settings.agent import AgentConfig
 from cerec.walk.paths import Walks
 
 
@@ -74,44 +73,15 @@ def similarity(item: Rows, other: Rows, vectors: Vectors) -> NDArray[np.float64]
     return np.divide(dot, length, out=np.zeros(len(dot)), where=length > 0)
 
 
-def step_rewards(
-    user: Rows,
-    here: Rows,
-    there: Rows,
-    vectors: Vectors,
-    context: Context,
-    cutoff: NDArray[np.float64],
-    config: AgentConfig,
-) -> NDArray[np.float64]:
-    """(B,) reward of going from `here` to `there`."""
-    out = np.zeros(len(user))
-    if config.reward != "similarity":
-        out += rationality(user, there, context, cutoff)
-    if config.reward != "rationality":
-        out += similarity(here, there, vectors)
-    return out
-
-
 def rewards(
-    walks: Walks,
-    vectors: Vectors,
-    context: Context,
-    cutoff: NDArray[np.float64],
-    config: AgentConfig,
+    walks: Walks, vectors: Vectors, context: Context, cutoff: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """(T, B) reward of every step; 0 where the walk had ended. `vectors` are those of the items."""
     out = np.zeros(walks.log_p.shape)
     for t in range(len(out)):
         on = np.flatnonzero(walks.moved[t])
-        out[t, on] = step_rewards(
-            walks.user[on],
-            walks.item[t, on],
-            walks.item[t + 1, on],
-            vectors,
-            context,
-            cutoff,
-            config,
-        )
+        user, here, there = walks.user[on], walks.item[t, on], walks.item[t + 1, on]
+        out[t, on] = rationality(user, there, context, cutoff) + similarity(here, there, vectors)
     return out
 
 

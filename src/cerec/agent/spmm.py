@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import torch
 from torch import Tensor
 
 from cerec.data.ckg import Ckg
@@ -25,15 +23,6 @@ class Adjacency:
     def plain(graph: Ckg) -> Adjacency:
         """Weights `1 / sqrt(degree(e) degree(e'))`, no diagonal (the paper's)."""
         return Adjacency(Sparse.build(graph.adjacency, graph.weight, None))
-
-    @staticmethod
-    def looped(graph: Ckg) -> Adjacency:
-        """The same with a loop at every node, counted in its degree (GCN's)."""
-        ragged = graph.adjacency
-        scale = 1.0 / np.sqrt(ragged.counts + 1)
-        weight = (scale[ragged.row_of()] * scale[ragged.indices]).astype(np.float32)
-        loop = (scale * scale).astype(np.float32)[:, None]
-        return Adjacency(Sparse.build(ragged, weight, None), torch.from_numpy(loop))
 
 
 def propagate(matrix: Adjacency, dense: Tensor) -> Tensor:

@@ -144,6 +144,10 @@ def tell(run: Run, folder: Path, done: str) -> None:
         show_metrics(run)
     else:
         remark("nothing is held out of this data, so nothing says how good the lists are")
+    for row in run.history[-1:]:
+        if "learned" in row:
+            walks = f"its step earns {row['drawn']:.2f}, a random one {row['uniform']:.2f}"
+            remark(f"the agent: {walks}, the best {row['best']:.2f} ({row['learned']:.0%} learned)")
     if "chosen" in run.meta:
         tell_chosen(run)
         return

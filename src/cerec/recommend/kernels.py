@@ -78,6 +78,16 @@ def mark(rows: Rows, flags: Flags) -> None:
             flags[r] = True
 
 
+@numba.njit(cache=True, error_model="numpy", nogil=True)
+def descend(table: Vectors, gradient: Vectors, touched: Flags, rate: float) -> None:
+    """One step of plain gradient descent on the touched rows; gradient and flag are cleared."""
+    for r in range(len(table)):
+        if touched[r]:
+            touched[r] = False
+            table[r] -= np.float32(rate) * gradient[r]
+            gradient[r] = 0
+
+
 @numba.njit(cache=True, error_model="numpy", nogil=True, parallel=True)
 def adagrad(
     table: Vectors, gradient: Vectors, squares: Vectors, touched: Flags, rate: float, chunks: int

@@ -30,11 +30,13 @@ def learn_agent(
     on_row: Callable[[Row], None] | None = None,
 ) -> tuple[NDArray[np.float32] | None, list[Row]]:
     """Node vectors of an agent that learned to walk from listed items to counterfactual ones, and
-    a row for every epoch; no vectors where items have no attributes.
+    a row for every epoch, the last with what it learned; no vectors where items have no
+    attributes.
     """
     if subject.facts.n_values == 0 or config.train.agent_epochs == 0:
         return None, []
     from cerec.agent.agent import WalkAgent
+    from cerec.agent.quality import walk_quality
 
     graph = Ckg.build(data, subject.known)
     agent = WalkAgent(config.agent, config.encoder, graph, subject.facts, seed=seed)
@@ -46,6 +48,8 @@ def learn_agent(
         rng = generator(seed, f"training/agent/{epoch}")
         row: Row = {"phase": "agent", "epoch": epoch + 1}
         row |= agent.learn(user, item, context, rng=rng)
+        if epoch + 1 == config.train.agent_epochs:
+            row |= walk_quality(agent, context)
         row["seconds"] = round(time.perf_counter() - started, 3)
         history.append(row)
         if on_row is not None:

@@ -16,6 +16,7 @@ from cerec.data.facts import Facts
 from cerec.data.split import Split
 from cerec.errors import ConfigError, NotFinite
 from cerec.recommend.base import Material, Recommender
+from cerec.recommend.context import context_of
 from cerec.recommend.models import build
 from cerec.recommend.newcomers import for_newcomers
 from cerec.runs.evaluate import final_figures, validation_figures
@@ -39,6 +40,7 @@ def cotrain(
     """Recommender and agent, learned from the train part, and the run of them."""
     from cerec.agent.agent import WalkAgent
     from cerec.agent.loop import Trainer
+    from cerec.agent.quality import walk_quality
 
     config, seed = job.config, job.seed
     facts, ckg = Facts.build(data), Ckg.build(data, parts.train)
@@ -54,8 +56,8 @@ def cotrain(
         config=config.train,
         signals=signals_of(config),
         seed=seed,
-        validate=lambda scorer: validation_figures(
-            for_newcomers(scorer, parts.train), parts, config.train.metric
+        validate=lambda m: validation_figures(
+            for_newcomers(m.scorer(), parts.train), parts, config.train.metric
         ),
         watchers=_watchers(job),
         folder=folder / "checkpoint" if folder else None,
@@ -67,6 +69,9 @@ def cotrain(
     earlier = sum(float(row["seconds"]) for row in trainer.progress.history)
     with _telling_divergence(config):
         finished = trainer.run()
+        if finished and agent.learned and facts.n_values:
+            context = context_of(model, parts.train, facts, config.agent.list_length)
+            trainer.progress.history[-1].update(walk_quality(agent, context))
         scorer = for_newcomers(model.scorer(), parts.train)
     return Run(
         data,

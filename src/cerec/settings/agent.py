@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from annotated_types import Interval, Le
+from annotated_types import Ge, Interval, Le
 
-from cerec.errors import ConfigError
-from cerec.settings.base import Count, NotNegative, Widths, settings
+from cerec.settings.base import Count, NotNegative, settings
 
 WIDEST = 100_000  # far more than a vector can use, and memory cannot hold
 
@@ -22,22 +21,26 @@ class AgentConfig:
     """Discount of later rewards."""
     list_length: Count = 20
     """Items K in a user's list Q_u, which the walk keeps off."""
-    reward: Literal["all", "rationality", "similarity"] = "all"
-    """`rationality`: 1 for an item scored no higher than the last of the list. `similarity`: the
-    cosine to the item before. `all`: both."""
+    widest: Annotated[float, Interval(gt=0, le=1)] = 0.5
+    """Walks skip attributes on more than this share of all items, which tell few items apart; 1:
+    none is skipped (the paper)."""
+    attention: Literal["state", "paper"] = "state"
+    """What a hop is chosen by: `paper`, the attention of eq. 9 and 11; `state`, also how much
+    what it reaches is like the item the walk stands on."""
     similarity: Literal["start", "encoder"] = "start"
-    """Which vectors the cosine compares: those the encoder started with, a fixed yardstick, or
-    those of the moment (the paper's letter), which the agent can move until it is pleased."""
-    baseline: Literal["others", "mean", "value"] = "others"
-    """What is subtracted from a return: the mean of the other walks from the same start, a running
-    mean per step, or a value fitted to the vectors of user and item."""
-    draws: Count = 4
-    """Walks per start and update; `others` needs at least 2."""
-    entropy: NotNegative = 0.05
-    """Reward for staying undecided, per unit of entropy; keeps the walk exploring."""
+    """Which vectors the cosine of the reward compares: those the encoder started with, or those of
+    the moment (the paper), which the agent can change to raise its own reward."""
+    credit: Literal["to_go", "step"] = "to_go"
+    """What a step learns from: the discounted sum of its reward and all later ones, or its own
+    reward, discounted, over T (the paper)."""
+    draws: Annotated[int, Ge(2)] = 4
+    """Walks per start and update; the mean return of the others is what each is compared with."""
+    entropy: NotNegative = 0.2
+    """Reward for staying undecided, whatever the number of choices: it is paid in full for equal
+    chances in both hops, in half for one of them."""
     learning_rate: NotNegative = 0.01
     """Step of Adam."""
-    updates: Count = 8
+    updates: Count = 16
     """Policy updates per epoch; the graph is encoded once for each."""
     pairs: Count = 1024
     """Starts per update, drawn from all there are."""
@@ -47,54 +50,21 @@ class AgentConfig:
     starts: Literal["positives", "lists", "both"] = "both"
     """Where walks start while learning: liked items (co-training walks from these), items of the
     lists (explanations start from these), or half each."""
-    attribute_step: Literal["attention", "uniform"] = "attention"
-    """`uniform` takes any attribute with equal chances (an ablation)."""
-    item_step: Literal["attention", "uniform"] = "attention"
-    """`uniform` takes any item of the attribute with equal chances (an ablation)."""
-
-    def __post_init__(self) -> None:
-        if self.baseline == "others" and self.draws < 2:
-            raise ConfigError(
-                f"agent.baseline = 'others' needs agent.draws of at least 2, got {self.draws}"
-            )
 
 
 @settings("encoder")
 class EncoderConfig:
-    """The graph encoder whose vectors steer the walk."""
+    """The graph encoder (GraphSAGE) whose vectors steer the walk."""
 
-    kind: Literal["sage", "gcn", "lightgcn", "gat"] = "sage"
-    """`sage` is the paper's; `lightgcn` has no weights, its layers are all `size` wide."""
     size: Annotated[Count, Le(WIDEST)] = 64
-    """Width of the node table."""
-    layers: Widths = (32, 64)
-    """Output width of each graph layer."""
-    combine: Literal["concat", "sum"] = "concat"
-    """How layer outputs become one vector; `sum` needs layers of equal width."""
+    """Width of the node table, of every layer and of their sum."""
+    layers: Count = 2
+    """Graph layers."""
     slope: Annotated[float, Interval(ge=0, lt=1)] = 0.2
     """Slope of LeakyReLU below zero, in the encoder and in the attention."""
-    start: Literal["factors", "links", "random"] = "factors"
-    """Where the table starts: the recommender's factors, link prediction on the graph, or noise.
-    From noise, with `centre` off and `agent.similarity = "encoder"`, the vectors of all items come
-    to look alike, and similarity says nothing."""
+    start: Literal["factors", "random"] = "factors"
+    """Where the table starts: the recommender's factors, or noise. From noise, with `centre` off
+    and `agent.similarity = "encoder"`, the vectors of all items come to look alike."""
     centre: bool = True
     """Subtract the mean vector of users, of items and of other entities from theirs, so that
     cosines tell items apart."""
-
-    def __post_init__(self) -> None:
-        if not self.layers:
-            raise ConfigError("encoder.layers must be one or more widths, got ()")
-        if max(self.layers) > WIDEST:
-            raise ConfigError(f"encoder.layers must be at most {WIDEST:,}, got {self.layers}")
-        if self.combine == "sum" and self.kind != "lightgcn" and len(set(self.layers)) > 1:
-            raise ConfigError(
-                f"encoder.combine = 'sum' needs layers of equal width, got {self.layers}: "
-                "use 'concat'"
-            )
-
-    @property
-    def width(self) -> int:
-        """Width of the vectors the encoder returns."""
-        if self.kind == "lightgcn":
-            return self.size if self.combine == "sum" else self.size * len(self.layers)
-        return self.layers[-1] if self.combine == "sum" else sum(self.layers)

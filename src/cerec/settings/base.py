@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar, dataclass_transform, get_type_hints
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Interval
 from pydantic import ConfigDict, Strict, ValidationError
 from pydantic.dataclasses import dataclass
 
@@ -24,6 +24,8 @@ Count = Annotated[int, Ge(1)]
 Natural = Annotated[int, Ge(0)]
 Positive = Annotated[float, Gt(0)]
 NotNegative = Annotated[float, Ge(0)]
+Share = Annotated[float, Interval(ge=0, le=1)]
+Below1 = Annotated[float, Interval(ge=0, lt=1)]
 Widths = Annotated[tuple[Count, ...], Strict(False)]
 """Whole numbers from 1; a list will do."""
 _CONFIG = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)

@@ -21,8 +21,10 @@ class RecommenderConfig:
     """`climf` (the paper's eq. 4), `bpr` or `lightgcn`."""
     dim: Annotated[Count, Le(WIDEST)] = 64
     """Width of the vectors."""
+    optimiser: Literal["adagrad", "sgd"] = "adagrad"
+    """How vectors move (LightGCN always uses Adam); `sgd` is the paper's."""
     learning_rate: Positive = 0.05
-    """Step size of Adagrad (of Adam for LightGCN)."""
+    """Step size of the optimiser."""
     l2: NotNegative = 0.03
     """Pull towards zero on the vectors of every pair learned from."""
     batch: Natural = 0

@@ -110,9 +110,36 @@ def _known(model: str) -> str:
     return model
 
 
-PRESETS: dict[str, dict[str, dict[str, Any]]] = {"paper": {"model": {"name": COTRAINED}}}
-"""Settings to start from. `paper`: the paper's system, whose other tables have its form as their
-defaults."""
+PRESETS: dict[str, dict[str, dict[str, Any]]] = {
+    "paper": {
+        "model": {"name": COTRAINED},
+        "filters": {"k_core": 10, "min_entity": 10, "min_relation": 50},
+        "split": {"method": "ratio", "train": 0.6, "valid": 0.2, "test": 0.2},
+        "recommender": {
+            "model": "climf",
+            "dim": 64,
+            "optimiser": "sgd",
+            "learning_rate": 0.02,
+            "l2": 0.03,
+            "batch": 256,
+        },
+        "signals": {"negatives": "uniform", "counterfactuals": "literal", "chooser": "agent"},
+        "encoder": {"size": 64, "layers": 2, "start": "random", "centre": False},
+        "agent": {
+            "list_length": 20,
+            "widest": 1.0,
+            "attention": "paper",
+            "similarity": "encoder",
+            "credit": "step",
+            "entropy": 0.0,
+            "starts": "positives",
+            "updates": 4,
+        },
+        "train": {"epochs": 400, "warmup": 1, "agent_every": 1},
+    }
+}
+"""Settings to start from. `paper`: the paper's system; docs/concepts/method.md has the paper's
+words for each, and what the paper leaves open."""
 
 
 def preset_tables(name: str) -> dict[str, dict[str, Any]]:

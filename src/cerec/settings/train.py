@@ -27,7 +27,7 @@ class TrainConfig:
     """The validation number that decides: recall@K or ndcg@K."""
     agent_every: Count = 5
     """Epochs between two policy epochs while co-training."""
-    agent_epochs: Natural = 8
+    agent_epochs: Natural = 12
     """Policy epochs on the finished recommender, so that the agent knows the scores it explains."""
     checkpoint_seconds: NotNegative = 15.0
     """Seconds between two checkpoints; the work since the last one is what a kill can lose."""

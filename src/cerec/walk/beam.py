@@ -68,7 +68,6 @@ def beam(
             *sampler.hops,
             sampler.graph.n_items,
             sampler.slope,
-            sampler.uniform,
         )
         new, via = np.full((2, len(who), width), -1, np.int32)
         parent = np.zeros((len(who), width), np.int32)

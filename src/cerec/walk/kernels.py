@@ -1,13 +1,13 @@
 """Attention over ragged neighbours: what the draw, its gradient and the beam have in common.
 
-One hop goes from a source node to one of its neighbours x with probability proportional to
-exp(a(source, x)), a = h_u . LeakyReLU(h_source * h_x). With slope s, LeakyReLU(y) = c1 y + c2 |y|,
-so a is two dot products with a query made once per group,
+A hop goes from a source to one of its neighbours x with probability proportional to exp(a),
+a = h_u . LeakyReLU(h_source * h_x). With slope s, LeakyReLU(y) = c1 y + c2 |y|, so a is two dot
+products with a query that is made once,
 
     a = (c1 h_u * h_source) . h_x + (c2 h_u * |h_source|) . |h_x|,
 
-and the tensor of all products is never built. Rows of one source and list stand
-together: their neighbours are scored once, every further row of them costs a search among sums.
+and no product of two nodes is ever stored. A `directed` hop adds h_e . h_x to a, with e the item
+the walk stands on.
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ Long = NDArray[np.int64]
 Float = NDArray[np.float32]
 Double = NDArray[np.float64]
 
-_FAST = {"reassoc", "contract", "nsz", "arcp"}
 _EXACT = {"cache": True, "error_model": "numpy", "nogil": True}
-_JIT = {**_EXACT, "fastmath": _FAST}
-SUMMED = 64  # neighbours whose weights are summed before they are searched one by one
+_JIT = {**_EXACT, "fastmath": {"reassoc", "contract", "nsz", "arcp"}}
 
 
 class Hop(NamedTuple):
@@ -39,17 +37,21 @@ class Hop(NamedTuple):
     onward_indptr: Long
     """Items behind each target, for a hop whose targets must lead somewhere; else one zero."""
     onward_indices: Int
+    items: int
+    """Where the nodes of items are numbered from."""
+    directed: bool
+    uniform: bool
 
 
 class Rows(NamedTuple):
-    """States, those of one source and list together; `lists` says which items to keep off."""
+    """States, those of one user, source and item together."""
 
     user: Int
     source: Int
     current: Int
     """The item the walk stands on, which it must leave."""
-    list: Int
     lists_indptr: Long
+    """User -> items to keep off."""
     lists_indices: Int
 
 
@@ -58,30 +60,23 @@ class Space(NamedTuple):
 
     mark: Int
     score: Float
-    weight: Float
-    """(a multiple of SUMMED,): 0 for what is not allowed and behind the last neighbour."""
     sums: Double
-    """Of every SUMMED weights."""
+    """Running sums of exp(score - top) over what is allowed."""
     near: Float
     far: Float
     ok: NDArray[np.bool_]
 
 
 @numba.njit(**_JIT)
-def neighbours(hop: Hop, source: int) -> Int:
-    """Of one source, rising."""
-    return hop.indices[hop.indptr[source] : hop.indptr[source + 1]]
-
-
-@numba.njit(**_JIT)
-def make_space(n_items: int, widest: int, d: int) -> Space:
-    """Scratch for rows of up to `widest` neighbours."""
-    blocks = (widest + SUMMED - 1) // SUMMED
+def make_space(n_items: int, hop: Hop, d: int) -> Space:
+    """Scratch for all rows of a hop."""
+    widest = 1
+    for r in range(len(hop.indptr) - 1):
+        widest = max(widest, hop.indptr[r + 1] - hop.indptr[r])
     return Space(
-        np.zeros(n_items, np.int32),
+        np.full(n_items, -1, np.int32),
         np.empty(widest, np.float32),
-        np.empty(blocks * SUMMED, np.float32),
-        np.empty(blocks, np.float64),
+        np.empty(widest, np.float64),
         np.empty(d, np.float32),
         np.empty(d, np.float32),
         np.empty(widest, np.bool_),
@@ -89,15 +84,9 @@ def make_space(n_items: int, widest: int, d: int) -> Space:
 
 
 @numba.njit(**_JIT)
-def with_scores(space: Space, score: Float) -> Space:
-    """The same scratch with other scores."""
-    return Space(space.mark, score, space.weight, space.sums, space.near, space.far, space.ok)
-
-
-@numba.njit(**_JIT)
-def mark_list(mark: Int, stamp: int, indices: Int, lo: int, hi: int) -> None:
+def mark_list(mark: Int, stamp: int, indptr: Long, indices: Int, row: int) -> None:
     """Stamp the items of one list."""
-    for p in range(lo, hi):
+    for p in range(indptr[row], indptr[row + 1]):
         mark[indices[p]] = stamp
 
 
@@ -123,20 +112,22 @@ def allow(hop: Hop, source: int, mark: Int, stamp: int, ok: NDArray[np.bool_]) -
 
 
 @numba.njit(**_JIT)
-def make_query(h: Float, user: int, node: int, slope: float, space: Space) -> None:
-    """The two halves of the query of (user, node)."""
+def attend(
+    h: Float, hop: Hop, user: int, source: int, item: int, slope: float, space: Space
+) -> None:
+    """Scores of all neighbours of `source`, four at a time: one vector waits for its memory."""
+    rows = hop.indices[hop.indptr[source] : hop.indptr[source + 1]]
+    first, near, far, score = hop.target_offset, space.near, space.far, space.score
+    if hop.uniform:
+        score[: len(rows)] = np.float32(0.0)
+        return
+    n, d, u, e = len(rows), h.shape[1], h[user], h[hop.source_offset + source]
     c1, c2 = np.float32((1 + slope) / 2), np.float32((1 - slope) / 2)
-    u, e, near, far = h[user], h[node], space.near, space.far
-    for k in range(h.shape[1]):
+    for k in range(d):
         near[k] = c1 * u[k] * e[k]
         far[k] = c2 * u[k] * np.abs(e[k])
-
-
-@numba.njit(**_JIT)
-def score_nodes(h: Float, rows: Int, first: int, space: Space) -> None:
-    """Scores of nodes `first + rows`, four at a time: one vector alone waits for its memory."""
-    near, far, score = space.near, space.far, space.score
-    n, d = len(rows), len(near)
+    if hop.directed:
+        near += h[hop.items + item]
     for j in range(0, n - 3, 4):
         x0, x1 = h[first + rows[j]], h[first + rows[j + 1]]
         x2, x3 = h[first + rows[j + 2]], h[first + rows[j + 3]]
@@ -156,25 +147,29 @@ def score_nodes(h: Float, rows: Int, first: int, space: Space) -> None:
         score[j] = s
 
 
+@numba.njit(**_EXACT)
+def softmax(space: Space, n: int, skip: int) -> tuple[float, float]:
+    """The top score of what is allowed without `skip`, and the weight of all of it (0: nothing)."""
+    top, total = -np.inf, 0.0
+    for j in range(n):
+        if space.ok[j] and j != skip:
+            top = max(top, space.score[j])
+    for j in range(n):
+        if space.ok[j] and j != skip:
+            total += np.exp(space.score[j] - top)
+        space.sums[j] = total
+    return top, total
+
+
+@numba.njit(**_JIT)
+def skipped(hop: Hop, source: int, item: int) -> int:
+    """Place of the item one stands on among the neighbours of an attribute; -1 elsewhere."""
+    return place(hop, source, item) if len(hop.onward_indptr) == 1 else -1
+
+
 @numba.njit(**_JIT)
 def place(hop: Hop, source: int, item: int) -> int:
     """Position of `item` among the neighbours of `source`, -1 where it is not (binary search)."""
     lo, hi = hop.indptr[source], hop.indptr[source + 1]
-    first = lo
-    while lo < hi:
-        middle = (lo + hi) // 2
-        if hop.indices[middle] < item:
-            lo = middle + 1
-        else:
-            hi = middle
-    found = lo < hop.indptr[source + 1] and hop.indices[lo] == item
-    return lo - first if found else -1
-
-
-@numba.njit(**_JIT)
-def longest_row(indptr: Long, rows: Int) -> int:
-    """Most entries any of the rows has, at least 1."""
-    most = 1
-    for r in rows:
-        most = max(most, indptr[r + 1] - indptr[r])
-    return most
+    at = int(np.searchsorted(hop.indices[lo:hi], item))
+    return at if lo + at < hi and hop.indices[lo + at] == item else -1

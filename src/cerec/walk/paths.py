@@ -18,6 +18,8 @@ from cerec.data.ragged import Ragged
 from cerec.walk.kernels import Hop, Rows
 
 _CHUNK_ROWS, _MOST_CHUNKS = 512, 64
+FEW = 10
+"""An attribute of so few items is no hub, however few there are in all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +34,9 @@ class Walks:
     """(T, B): entity passed in each step; -1 where the walk had ended."""
     log_p: NDArray[np.float64]
     """(T, B): log-probability of each step; 0 where the walk had ended."""
+    surprise: NDArray[np.float64]
+    """(T, B): -log-probability of both hops of a step, each over the log of its number of choices;
+    1 + 1 on average where all are as likely."""
 
     @property
     def moved(self) -> NDArray[np.bool_]:
@@ -73,20 +78,23 @@ class PathSampler:
         graph: Ckg,
         *,
         slope: float = 0.2,
-        uniform_attribute: bool = False,
-        uniform_item: bool = False,
+        directed: bool = False,
+        uniform: bool = False,
+        widest: float = 1.0,
     ) -> None:
-        """`uniform_...` replaces the attention of that step by equal chances (ablations)."""
-        self.graph = graph
-        self.slope = slope
-        self.uniform = (uniform_attribute, uniform_item)
+        """`directed`: likeness to the item the walk stands on counts, too. `uniform`: equal chances
+        instead of attention. Attributes on more than a share `widest` of all items are left out.
+        """
+        self.graph, self.slope = graph, slope
         items, entities = graph.n_users, graph.n_users + graph.n_items
-        near, far = graph.attributes, graph.items_of
-        none = np.zeros(1, np.int64), np.zeros(0, np.int32)
+        far = without_hubs(graph, widest)
+        near = far.transpose(graph.n_items)
+        onward, nothing = (far.indptr, far.indices), (np.zeros(1, np.int64), far.indices[:0])
         self.hops = (
-            Hop(near.indptr, near.indices, items, entities, far.indptr, far.indices),
-            Hop(far.indptr, far.indices, entities, items, *none),
+            Hop(near.indptr, near.indices, items, entities, *onward, items, directed, uniform),
+            Hop(far.indptr, far.indices, entities, items, *nothing, items, directed, uniform),
         )
+        self._logs = tuple(np.log(np.maximum([*rows.counts, 2], 2)) for rows in (near, far))
 
     def walk(
         self,
@@ -107,16 +115,17 @@ class PathSampler:
         who: NDArray[np.int32] = np.ascontiguousarray(user, np.int32)
         items = np.empty((depth + 1, len(who)), np.int32)
         attribute = np.empty((depth, len(who)), np.int32)
-        log_p = np.empty((depth, len(who)))
+        log_p, surprise = np.empty((2, depth, len(who)))
         items[0] = item
         for t in range(depth):
             off = last if last is not None and t == depth - 1 else lists
             attribute[t], p1 = self._hop(0, h, who, items[t], items[t], off, rng)
             items[t + 1], p2 = self._hop(1, h, who, attribute[t], items[t], off, rng)
             log_p[t] = p1 + p2
+            surprise[t] = -p1 / self._logs[0][items[t]] - p2 / self._logs[1][attribute[t]]
             ended = attribute[t] < 0
             items[t + 1][ended] = items[t][ended]
-        return Walks(user=who, item=items, attribute=attribute, log_p=log_p)
+        return Walks(who, items, attribute, log_p, surprise)
 
     def _hop(
         self,
@@ -130,43 +139,33 @@ class PathSampler:
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         from cerec.walk.draw import draw  # explaining draws nothing
 
-        order = self._order(step, user, source)
-        rows = _rows(order, user, source, current, lists)
+        order, rows = self._rows(step, user, source, current, lists)
         # One number per walk, ended or not, so that walks do not shift each other's numbers.
         noise = np.zeros(len(user)) if rng is None else rng.random(len(user))
-        chunks = max(1, min(_MOST_CHUNKS, len(order) // _CHUNK_ROWS))
-        picked, p = draw(
-            h,
-            rows,
-            self.hops[step],
-            self.graph.n_items,
-            self.slope,
-            self.uniform[step],
-            noise[order],
-            rng is None,
-            self._bounds(step, rows, chunks),
-        )
+        bounds = self._bounds(step, rows, max(1, min(_MOST_CHUNKS, len(order) // _CHUNK_ROWS)))
+        where = self.hops[step], self.graph.n_items, self.slope
+        picked, p = draw(h, rows, *where, noise[order], rng is None, bounds)
         choice, log_p = np.full(len(user), -1, np.int32), np.zeros(len(user))
         choice[order], log_p[order] = picked, p
         return choice, log_p
 
-    def _order(
-        self, step: int, user: NDArray[np.int32], source: NDArray[np.int32]
-    ) -> NDArray[np.int64]:
-        """Walks that take the hop, by (user, item) at an item, by (attribute, user) behind.
-
-        Users of one attribute share the products of its many items; at items lists are longer.
-        """
+    def _rows(
+        self,
+        step: int,
+        user: NDArray[np.int32],
+        source: NDArray[np.int32],
+        current: NDArray[np.int32],
+        lists: Ragged,
+    ) -> tuple[NDArray[np.int64], Rows]:
+        """Walks that take the hop, by (user, item) at an item, by (attribute, user) behind."""
         going = np.flatnonzero(source >= 0)
-        keys = (source[going], user[going])
-        return going[np.lexsort(keys if step == 0 else keys[::-1])]
+        who, at, on = user[going], source[going], current[going]
+        by = np.lexsort((at, who) if step == 0 else (on, who, at))
+        return going[by], Rows(who[by], at[by], on[by], lists.indptr, lists.indices)
 
     def _bounds(self, step: int, rows: Rows, chunks: int) -> NDArray[np.int64]:
         """Where to cut the rows into chunks of about the same work."""
-        counts = np.diff(self.hops[step].indptr)[rows.source]
-        first = np.ones(len(counts), np.bool_)
-        first[1:] = (np.diff(rows.source) != 0) | (np.diff(rows.list) != 0)
-        work = np.cumsum(np.where(first, counts, 0) + 1)
+        work = np.cumsum(np.diff(self.hops[step].indptr)[rows.source] + 1)
         share = np.arange(1, chunks) * (work[-1] / chunks if len(work) else 0.0)
         return np.concatenate([[0], np.searchsorted(work, share), [len(work)]]).astype(np.int64)
 
@@ -180,31 +179,21 @@ class PathSampler:
         for t in range(len(weight)):
             here, attribute, there = walks.item[t], walks.attribute[t], walks.item[t + 1]
             for step, (source, target) in enumerate([(here, attribute), (attribute, there)]):
-                if self.uniform[step]:
+                if self.hops[step].uniform:
                     continue
                 moved = np.where(attribute >= 0, source, np.int32(-1))
-                order = self._order(step, walks.user, moved)
-                rows = _rows(order, walks.user, source, here, lists)
-                push_back(
-                    h,
-                    rows,
-                    self.hops[step],
-                    self.graph.n_items,
-                    self.slope,
-                    target[order],
-                    weight[t][order],
-                    self._bounds(step, rows, BUFFERS),
-                    buffers,
-                )
+                order, rows = self._rows(step, walks.user, moved, here, lists)
+                bounds = self._bounds(step, rows, BUFFERS)
+                where = self.hops[step], self.graph.n_items, self.slope
+                push_back(h, rows, *where, target[order], weight[t][order], bounds, buffers)
         return np.asarray(buffers.sum(axis=0))
 
 
-def _rows(
-    order: NDArray[np.int64],
-    user: NDArray[np.int32],
-    source: NDArray[np.int32],
-    current: NDArray[np.int32],
-    lists: Ragged,
-) -> Rows:
-    who = user[order]
-    return Rows(who, source[order], current[order], who, lists.indptr, lists.indices)
+def without_hubs(graph: Ckg, widest: float) -> Ragged:
+    """Attribute -> items, nothing behind attributes on more than that share of all items."""
+    behind = graph.items_of
+    if widest >= 1.0:
+        return behind
+    hub = behind.counts > max(widest * graph.n_items, FEW)
+    keep = ~hub[behind.row_of()]
+    return Ragged.from_pairs(behind.row_of()[keep], behind.indices[keep], len(behind))

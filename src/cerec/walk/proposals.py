@@ -29,8 +29,8 @@ def path_sampler(graph: Ckg, config: AgentConfig, encoder: EncoderConfig) -> Pat
     return PathSampler(
         graph,
         slope=encoder.slope,
-        uniform_attribute=config.attribute_step == "uniform",
-        uniform_item=config.item_step == "uniform",
+        directed=config.attention == "state",
+        widest=config.widest,
     )
 
 

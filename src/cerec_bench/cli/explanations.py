@@ -39,7 +39,8 @@ def compare_explanations(
     k: Annotated[int, typer.Option("--k", help="Length of the lists.")] = 20,
     draws: Annotated[int, typer.Option(help="Draws of every random explanation.")] = 30,
     reference: Annotated[
-        str | None, typer.Option(help="Who the others are tested against; cerec, or the first.")
+        str | None,
+        typer.Option(help="Who the others are tested against (cerec-paper)."),
     ] = None,
     agent_epochs: Annotated[
         int | None, typer.Option(help="Epochs CERec's agent learns; 0: no agent.")
@@ -74,7 +75,7 @@ def compare_explanations(
         pairs=pairs or None,
         k=k,
         draws=draws,
-        reference=reference or "cerec",
+        reference=reference or "cerec-paper",
     )
     settings = RunConfig.of(apply_sets({}, sets or []), file=config, preset="paper")
     if agent_epochs is not None:

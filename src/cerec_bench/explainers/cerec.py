@@ -11,8 +11,8 @@ from cerec.errors import ConfigError
 from cerec.explain.by_agent import Proposer
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation
-from cerec.explain.options import Scope, Way
-from cerec_bench.explainers.protocol import NO_ANSWER, Answer, Context, Pairs, Rows, touching
+from cerec.explain.options import Way
+from cerec_bench.explainers.protocol import NO_ANSWER, Answer, Context, Pairs, Rows
 
 _BATCH = 256
 
@@ -20,12 +20,8 @@ _BATCH = 256
 class PaperForm:
     """All of `A_j - A_i`, with j the item at the end of the agent's likeliest walk.
 
-    The item gains that set; with `swap` it also loses what j lacks, and so becomes j in all its
-    attributes. Values that lower the user's score most come first.
+    The item gains that set. Values that lower the user's score most come first.
     """
-
-    def __init__(self, *, swap: bool = False) -> None:
-        self._swap = swap
 
     def fit(self, context: Context) -> None:
         """Have the agent learn, unless it has."""
@@ -57,19 +53,18 @@ class PaperForm:
         own, theirs = (self._context.facts.of_item.row(row) for row in (item, other))
         gained = np.setdiff1d(theirs, own, assume_unique=True)
         gained = by_effect(self._context, user, gained)
-        lost = np.setdiff1d(own, theirs, assume_unique=True) if self._swap else own[:0]
-        return Answer(values=gained, lost=lost, gained=gained, counterfactual=other)
+        return Answer(values=gained, gained=gained, counterfactual=other)
 
 
 class Verified:
     """What `cerec explain` answers: by the agent, toward whose item the change leads; or by
-    attributes, the smallest change of all. `scope`: whether one real item must have all it gains.
+    attributes, the smallest change of all.
 
     The values are those the item gains, as in the paper; what it loses is part of the change.
     """
 
-    def __init__(self, by: Way = "agent", scope: Scope = "value") -> None:
-        self._by, self._scope = by, scope
+    def __init__(self, by: Way = "agent") -> None:
+        self._by = by
 
     def fit(self, context: Context) -> None:
         """Have the agent learn, unless it has, or is not asked."""
@@ -82,7 +77,7 @@ class Verified:
         """Answers of the explainer in row numbers."""
         users, items = self._context.data.users, self._context.data.items
         asked = ((users[u], items[i]) for u, i in zip(pairs.user, pairs.item, strict=True))
-        found = self._explainer.explain_many(asked, k=pairs.k, by=self._by, scope=self._scope)
+        found = self._explainer.explain_many(asked, k=pairs.k, by=self._by)
         return [self._answer(int(u), e) for u, e in zip(pairs.user, found, strict=True)]
 
     def _answer(self, user: int, e: Explanation) -> Answer:
@@ -106,29 +101,6 @@ def agent_of(context: Context) -> Proposer:
     if context.proposer is None:
         raise ConfigError("this needs CERec's agent: give it epochs (train.agent_epochs)")
     return context.proposer
-
-
-class LowestEffects:
-    """The values that lower the user's score most, whatever the item: what the recommender itself
-    holds against this user. Not a counterfactual; it shows what is there to be found.
-    """
-
-    def __init__(self, size: int = 10) -> None:
-        self._size = size
-
-    def fit(self, context: Context) -> None:
-        """Remember the context."""
-        self._context = context
-
-    def explain(self, pairs: Pairs) -> list[Answer]:
-        """The same values for all pairs of a user."""
-        out: list[Answer] = []
-        for user, places in pairs.by_user():
-            effects = self._context.standing(user).effects
-            values = np.argsort(effects, kind="stable")[: self._size].astype(np.int32)
-            own = [self._context.facts.of_item.row(int(pairs.item[at])) for at in places]
-            out += [touching(values, row) for row in own]
-        return out
 
 
 def by_effect(context: Context, user: int, values: Rows) -> Rows:

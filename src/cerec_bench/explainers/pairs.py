@@ -29,3 +29,13 @@ def listed_pairs(context: Context, most: int | None = None, *, seed: int = 0) ->
         (rank + 1).astype(np.int32),
         context.k,
     )
+
+
+def positive_pairs(context: Context, most: int | None = None, *, seed: int = 0) -> Pairs:
+    """Train pairs, or `most` of them drawn at random: what the paper explains. They have rank 0."""
+    user, item = context.train.row_of(), context.train.indices
+    if most is not None and len(user) > most:
+        drawn = generator(seed, "explanations/positives").choice(len(user), most, replace=False)
+        place = np.sort(drawn)
+        user, item = user[place], item[place]
+    return Pairs(user, item, np.zeros(len(user), np.int32), context.k)

@@ -9,7 +9,7 @@ import numpy as np
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
 from cerec.rng import generator
-from cerec_bench.explainers.protocol import Answer, Context, Method, Pairs, touching
+from cerec_bench.explainers.protocol import Answer, Context, Pairs, touching
 
 Pool = Literal["entities", "values", "own"]
 
@@ -21,18 +21,14 @@ class RandomExplainer:
     `own`: the values of the item itself. A pool smaller than the size is taken whole.
     """
 
-    def __init__(self, pool: Pool, size: int = 10, *, match: Method | None = None) -> None:
-        """With `match`, as many values as that method's answer to the pair has changes."""
+    def __init__(self, pool: Pool, size: int = 10) -> None:
         if size < 1:
             raise ConfigError(f"a random explanation needs a size of at least 1, got {size}")
-        self._pool, self._size, self._match = pool, size, match
-        self._matched: tuple[Pairs, list[int]] | None = None
+        self._pool, self._size = pool, size
 
     def fit(self, context: Context) -> None:
-        """Remember the context; a matched method learns."""
+        """Remember the context."""
         self._context = context
-        if self._match is not None:
-            self._match.fit(context)
 
     def explain(self, pairs: Pairs) -> list[Answer]:
         """One draw for every pair; `draw` makes others."""
@@ -42,18 +38,7 @@ class RandomExplainer:
         """The draw of that number: the same for the same seed, independent of the others."""
         rng = generator(self._context.seed, f"rdexp/{self._pool}/{number}")
         own = self._context.facts.of_item
-        sizes = self._sizes(pairs)
-        return [
-            self._one(own, int(item), n, rng) for item, n in zip(pairs.item, sizes, strict=True)
-        ]
-
-    def _sizes(self, pairs: Pairs) -> list[int]:
-        if self._match is None:
-            return [self._size] * len(pairs)
-        if self._matched is None or self._matched[0] is not pairs:
-            facts, answers = self._context.facts, self._match.explain(pairs)
-            self._matched = pairs, [answer.size(facts) for answer in answers]
-        return self._matched[1]
+        return [self._one(own, int(item), self._size, rng) for item in pairs.item]
 
     def _one(self, own: Ragged, item: int, size: int, rng: np.random.Generator) -> Answer:
         held = own.row(item)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from cerec_bench.explainers import important
 from cerec_bench.explainers.accent import Accent
-from cerec_bench.explainers.cerec import LowestEffects, PaperForm, Verified
+from cerec_bench.explainers.cerec import PaperForm, Verified
+from cerec_bench.explainers.controls import Control
 from cerec_bench.explainers.counter import CountER
 from cerec_bench.explainers.important import LastImportant
 from cerec_bench.explainers.prince import Prince
@@ -36,53 +38,40 @@ class Entry:
     note: str = ""
 
 
-_AS_MANY = "as many values as CERec's answer has changes"
+_AS_MANY = "as many values as the paper's set has for the pair"
+EPOCHS = 40
+"""Of the models of NeuACF and CaDSI."""
+
 
 METHODS: Mapping[str, Entry] = {
     "rdexp-entities": Entry("RDExp, all entities", lambda: RandomExplainer("entities"), draws=True),
     "rdexp-values": Entry("RDExp, attributes", lambda: RandomExplainer("values"), draws=True),
     "rdexp-own": Entry("RDExp, item's own", lambda: RandomExplainer("own"), draws=True),
-    "rdexp-values-matched": Entry(
-        "RDExp, attributes, matched",
-        lambda: RandomExplainer("values", match=Verified()),
-        agent=True,
-        draws=True,
-        note=_AS_MANY,
+    "random-item": Entry(
+        "Values of a random item",
+        lambda: Control("random item"),
+        note="all that a random item has and the item lacks",
     ),
-    "rdexp-own-matched": Entry(
-        "RDExp, item's own, matched",
-        lambda: RandomExplainer("own", match=Verified()),
-        agent=True,
-        draws=True,
-        note=_AS_MANY,
+    "by-frequency": Entry(
+        "As many by frequency", lambda: Control("by frequency"), agent=True, note=_AS_MANY
     ),
-    "neuacf": Entry(
-        "NeuACF",
-        lambda: LastImportant(important.neuacf, epochs=12, own=False),
-        note="the ten of all values that its user cares least for",
+    "most-frequent": Entry(
+        "As many, most frequent", lambda: Control("most frequent"), agent=True, note=_AS_MANY
     ),
-    "neuacf-own": Entry(
-        "NeuACF, item's own",
-        lambda: LastImportant(important.neuacf, epochs=12, own=True),
-        note="the ten of the item's values that its user cares least for",
-    ),
-    "cadsi": Entry(
-        "CaDSI",
-        lambda: LastImportant(important.cadsi, epochs=0, own=False),
-        note="the ten of all values that its user cares least for",
-    ),
-    "cadsi-own": Entry(
-        "CaDSI, item's own",
-        lambda: LastImportant(important.cadsi, epochs=0, own=True),
-        note="the ten of the item's values that its user cares least for",
-    ),
+    **{
+        name + suffix: Entry(
+            title + (", item's own" if own else ""),
+            partial(LastImportant, model, epochs=EPOCHS, own=own),
+            note=f"the ten of {'its own' if own else 'all'} values that the user cares least for; "
+            f"{EPOCHS} epochs",
+        )
+        for name, title, model in (
+            ("neuacf", "NeuACF", important.neuacf),
+            ("cadsi", "CaDSI", important.cadsi),
+        )
+        for suffix, own in (("", False), ("-own", True))
+    },
     "greedy": Entry("Greedy search", Greedy, seeded=False, note="values taken away"),
-    "greedy-replace": Entry(
-        "Greedy search, replacing",
-        lambda: Greedy(replace=True),
-        seeded=False,
-        note="replaced by any value of the relation, towards no item in particular",
-    ),
     "counter": Entry("CountER", CountER, note="values taken away"),
     "prince": Entry(
         "PRINCE",
@@ -93,31 +82,13 @@ METHODS: Mapping[str, Entry] = {
     ),
     "accent": Entry("ACCENT", Accent, acts_on="history", seeded=False),
     "cerec-paper": Entry(
-        "CERec, the paper's set", PaperForm, agent=True, note="all of A_j \\ A_i is gained"
-    ),
-    "cerec-swap": Entry(
-        "CERec, whole swap",
-        lambda: PaperForm(swap=True),
-        agent=True,
-        note="the item takes all attributes of j: A_j \\ A_i gained, A_i \\ A_j lost",
-    ),
-    "effects": Entry(
-        "Lowest effects",
-        LowestEffects,
-        seeded=False,
-        note="the ten values with the lowest effect for the user; no search, no item j",
+        "CERec (paper)", PaperForm, agent=True, note="all of A_j \\ A_i, of the agent's item j"
     ),
     "cerec-free": Entry(
         "CERec, any values",
         lambda: Verified("attributes"),
         seeded=False,
         note="the smallest verified set of all, toward no item, without the agent",
-    ),
-    "cerec-item": Entry(
-        "CERec, any item",
-        lambda: Verified("attributes", "item"),
-        seeded=False,
-        note="the smallest verified set that one real item has, without the agent",
     ),
     "cerec": Entry(
         "CERec", Verified, agent=True, note="the smallest verified set toward the agent's items"

@@ -21,6 +21,7 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.errors import ConfigError
+from cerec.recommend.draws import holds
 from cerec_bench.explainers.protocol import Pairs, Rows
 
 TRUTHS = ("dns", "planted", "heldout", "planted-both", "heldout-both")
@@ -78,6 +79,20 @@ class Tastes:
             to_gain = np.setdiff1d(self.disliked.row(user), own, assume_unique=True)
             found.append(np.union1d(to_lose, to_gain))
         return Truth(f"{name}-both", _rows(found), both=True)
+
+
+def examined(truth: Truth, tastes: Tastes, user: Rows, n_values: int) -> dict[str, float]:
+    """What share of a truth's values the user was made to like, and to dislike; and what share of
+    all values that is, which chance would find.
+    """
+    rows = truth.of_pair.row_of()
+    who, value = user[rows], truth.of_pair.indices
+    out = {"values": float(len(value))}
+    for name, side in (("liked", tastes.liked), ("disliked", tastes.disliked)):
+        pairs = zip(who.tolist(), value.tolist(), strict=True)
+        out[name] = float(np.mean([holds(side.indptr, side.indices, u, v) for u, v in pairs]))
+        out[f"{name}_by_chance"] = float(side.counts[user].mean() / max(n_values, 1))
+    return out
 
 
 def planted(data: Dataset, facts: Facts) -> Tastes:

@@ -39,8 +39,13 @@ class Verdicts:
     """Sufficiency, edited on this item alone."""
 
 
-def judge(context: Context, pairs: Pairs, answers: Sequence[Answer]) -> Verdicts:
-    """Apply every answer to the recommender and see what becomes of the list."""
+def judge(
+    context: Context, pairs: Pairs, answers: Sequence[Answer], *, listed: bool = True
+) -> Verdicts:
+    """Apply every answer to the recommender and see what becomes of the list.
+
+    Pairs that are not `listed` have nothing to leave: all checks stay failed.
+    """
     if len(answers) != len(pairs):
         raise ConfigError(f"{len(pairs)} pairs need as many answers, got {len(answers)}")
     n = len(pairs)
@@ -55,7 +60,7 @@ def judge(context: Context, pairs: Pairs, answers: Sequence[Answer]) -> Verdicts
         ),
         **{name: np.zeros(n, bool) for name in ("pn_all", "ps_all", "pn_item", "ps_item")},
     )
-    for user, places in pairs.by_user():
+    for user, places in pairs.by_user() if listed else ():
         standing = context.standing(user)
         shares = Shares.of(standing, context.subject)
         for at in places:

@@ -23,19 +23,28 @@ def measure(job: Job) -> Table:
         seeds=job.option("seeds", 5),
         pairs=job.option("pairs", 500),
         draws=job.option("draws", 30),
+        positives=job.option("positives", False),
     )
     lines, about = Explainers(Theme.of(run), plan, job.cells).summary()
     return to_json(lines, about)
 
 
 def tables(experiment: Experiment, here: Mapping[Point, Cell]) -> tuple[list[Grid], list[str]]:
-    """Per set the checks, then the agreement with every truth; at last the paper's table."""
-    grids, said = [], []
+    """Per set the checks, then the agreement with every truth; what the DNS truth holds."""
+    grids, said, held = [], [], []
     for point, cell in here.items():
         about, lines = cell.found["about"], from_json(cell.found)
         title = experiment.sets[point.set].title
         grids += grids_of(title, lines, about)
         said += [f"{title}. {note}" for note in notes(lines)]
+        if (found := about["truths"].get("dns", {}).get("planted")) is not None:
+            sides = ("disliked", "disliked_by_chance", "liked", "liked_by_chance")
+            held.append(
+                [f"{title}, {point.part.name}", *(number(100 * found[s], 1) for s in sides)]
+            )
+    if held:
+        head = ["", "disliked %", "by chance %", "liked %", "by chance %"]
+        grids.append(Grid("What the DNS truth holds, by the tastes that were planted.", head, held))
     return [*grids, *_paper(experiment.paper)], list(dict.fromkeys(said))
 
 

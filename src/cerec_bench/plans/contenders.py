@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from cerec.agent.agent import WalkAgent
 from cerec.agent.loop import Trainer
-from cerec.checkpoint import Row
 from cerec.data.dataset import Dataset
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
@@ -33,16 +32,14 @@ from cerec.recommend.rank import lists as first_of
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.subject import Subject
 from cerec.recommend.topk import top_k_all
-from cerec.rng import generator
 from cerec.runs.cotrain import signals_of
 from cerec.runs.fit import fit as fit_linear
 from cerec.runs.training import Training
-from cerec.settings.agent import AgentConfig, EncoderConfig
+from cerec.settings.base import parse
 from cerec.settings.linear import LinearConfig
 from cerec.settings.recommender import RecommenderConfig
-from cerec.settings.run import COTRAINED, LINEAR, RunConfig
-from cerec.settings.train import SignalConfig, TrainConfig
-from cerec_bench.plans.fit import FitConfig, fit_recommender
+from cerec.settings.run import LINEAR, RunConfig, preset_tables
+from cerec_bench.plans.fit import FitConfig, learn
 from cerec_bench.systems.chunks import spans, top_lists, top_lists_of
 from cerec_bench.systems.registry import SYSTEMS, System, by_name
 from cerec_bench.systems.simple.base import Train
@@ -119,16 +116,19 @@ def settings(kind: type, params: Mapping[str, Any], where: str) -> Any:
 
 
 def _learn(task: Task, model: Recommender, negatives: NegativeSampler) -> Fitted:
-    made = fit_recommender(
+    done = learn(
         model,
-        task.material.known,
-        negatives,
-        lambda m: task.validate(partial(top_lists, m)),
+        task.material,
         task.budget,
-        rng=generator(task.material.seed, "compare/fit"),
+        lambda m: task.validate(partial(top_lists, m)),
+        negatives=negatives,
     )
-    last = made.looks[-1].epoch if made.looks else 0
-    return Fitted(partial(top_lists, model), last, made.best.epoch, made.timed_out)
+    return _fitted(done, partial(top_lists, model))
+
+
+def _fitted(done: Trainer, lists: Lists) -> Fitted:
+    progress = done.progress
+    return Fitted(lists, len(progress.history), progress.stopper.best_epoch, done.timed_out)
 
 
 def _system(system: System, recipe: int = 1) -> Contender:
@@ -163,13 +163,7 @@ def _simple(rival: Rival) -> Contender:
     return Contender(rival.title, fit, seeded=rival.seeded)
 
 
-PAPER = "CERec"
-_PARTS = {
-    "recommender": RecommenderConfig,
-    "signals": SignalConfig,
-    "agent": AgentConfig,
-    "encoder": EncoderConfig,
-}
+PAPER = "CERec (paper)"
 
 
 def _linear(task: Task) -> Fitted:
@@ -194,62 +188,42 @@ def _of_subject(
     return out
 
 
-def _co_trained(task: Task) -> Fitted:
-    """Co-training as `cerec train --preset paper` does it; settings are `part.name`, a bare name is
-    one of the recommender's.
+def _paper(task: Task) -> Fitted:
+    """`cerec train --preset paper`; settings are `part.name`, a bare name is one of the
+    recommender's. Data filters and split are the table's.
     """
-    tables: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
+    tables: dict[str, dict[str, Any]] = preset_tables("paper")
     for name, value in task.params.items():
         part, _, key = name.rpartition(".")
         tables.setdefault(part or "recommender", {})[key] = value
-    if set(tables) - set(_PARTS):
-        raise ConfigError(f"{PAPER}: settings are of {', '.join(_PARTS)}, got {list(tables)}")
-    made = {part: settings(kind, tables[part], PAPER) for part, kind in _PARTS.items()}
-    config = RunConfig(**made, model={"name": COTRAINED})
-    m, budget = task.material, task.budget
+    config, m = parse(RunConfig, tables), task.material
     model = build(config.recommender, m.known, m.facts, seed=m.seed)
     agent = WalkAgent(config.agent, config.encoder, m.graph, m.facts, seed=m.seed)
-    started = time.process_time()
 
-    def lists(scorer: Scorer) -> Lists:
-        return partial(_of_scorer, for_newcomers(scorer, m.known))
+    def lists(model: Recommender) -> Lists:
+        return partial(_of_scorer, for_newcomers(model.scorer(), m.known))
 
-    def stop_in_time(row: Row) -> None:
-        late = budget.seconds is not None and time.process_time() - started > budget.seconds
-        if late and "ndcg@20" in row:
-            raise KeyboardInterrupt  # the loop then ends in its best state, as on Ctrl-C
-
-    trainer = Trainer(
+    done = learn(
         model,
-        agent,
-        m.known,
-        m.facts,
-        config=TrainConfig(
-            epochs=budget.epochs,
-            validate_every=budget.every,
-            patience=budget.patience,
-            metric="ndcg@20",
-            agent_epochs=0,
-        ),
+        m,
+        task.budget,
+        lambda model: task.validate(lists(model)),
+        policy=agent,
         signals=signals_of(config),
-        seed=m.seed,
-        validate=lambda scorer: {"ndcg@20": task.validate(lists(scorer))},
-        watchers=[stop_in_time],
+        train=config.train,
     )
-    finished = trainer.run()
-    stopper = trainer.progress.stopper
-    epochs = len(trainer.progress.history)
-    return Fitted(lists(model.scorer()), epochs, stopper.best_epoch, not finished)
+    return _fitted(done, lists(model))
 
 
 CONTENDERS: Mapping[str, Contender] = {
     **{name: _simple(rival) for name, rival in RIVALS.items()},
     "bpr": _own("BPR-MF", {"model": "bpr"}),
-    "dns": _own("BPR-MF, DNS", {"model": "bpr", "dns": 4}),
+    "dns2": _own("BPR-MF, DNS 2", {"model": "bpr", "dns": 2}),
+    "dns": _own("BPR-MF, DNS 4", {"model": "bpr", "dns": 4}),
     "lightgcn": _own("LightGCN", {"model": "lightgcn", "learning_rate": 0.01, "l2": 0.001}),
     **{name: _system(system) for name, system in SYSTEMS.items()},
     "mcrec": _system(SYSTEMS["mcrec"], recipe=2),  # another start than before
-    "cerec-paper": Contender(PAPER, _co_trained, configs=tuple(_PARTS.values()), recipe=2),
+    "cerec-paper": Contender(PAPER, _paper, fixed=preset_tables("paper"), recipe=3),
     "linear": Contender("Linear", _linear, seeded=False, configs=(LinearConfig,), recipe=2),
 }
 

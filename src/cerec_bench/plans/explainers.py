@@ -21,15 +21,15 @@ from cerec.settings.run import RunConfig, to_table
 from cerec_bench.cells import Arrays, Cell, Cells, Meter, Table, fingerprint
 from cerec_bench.explainers.dns_truth import DnsConfig, dns_truth
 from cerec_bench.explainers.measures import consistency
-from cerec_bench.explainers.pairs import listed_pairs
+from cerec_bench.explainers.pairs import listed_pairs, positive_pairs
 from cerec_bench.explainers.protocol import Answer, Context, Method, Pairs
 from cerec_bench.explainers.registry import Entry, method
-from cerec_bench.explainers.truths import TRUTHS, HeldoutConfig, Truth, heldout, planted
+from cerec_bench.explainers.truths import TRUTHS, HeldoutConfig, Truth, examined, heldout, planted
 from cerec_bench.explainers.verdict import judge
 from cerec_bench.plans.judged import AGREEMENT, lines_of, packed
 from cerec_bench.statistics import Line
 
-RECIPE = 1
+RECIPE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +41,14 @@ class Plan:
     seeds: int = 5
     """Seeds 0, 1, ... of the explainers."""
     pairs: int | None = 1000
-    """Listed pairs drawn at random, the same for all; None: all."""
+    """Pairs drawn at random, the same for all; None: all."""
+    positives: bool = False
+    """Train pairs, as in the paper, instead of listed ones; then only truths are compared."""
     k: int = 20
     """Length of the lists."""
     draws: int = 30
     """Draws of every random explanation."""
-    reference: str = "cerec"
+    reference: str = "cerec-paper"
     """Who the others are tested against; the first method when it is not among them."""
     dns: DnsConfig = field(default_factory=DnsConfig)
     heldout: HeldoutConfig = field(default_factory=HeldoutConfig)
@@ -98,7 +100,8 @@ class Explainers:
         self.facts = theme.subject.facts
         if self.facts.n_values == 0:
             raise ConfigError(f"{theme.name}: no item has attributes, nothing can be explained")
-        self.pairs = listed_pairs(self._context(0), plan.pairs)
+        choose = positive_pairs if plan.positives else listed_pairs
+        self.pairs = choose(self._context(0), plan.pairs)
         if len(self.pairs) == 0:
             raise ConfigError(f"{theme.name}: no item is listed for anyone")
         later = theme.subject.known.size > theme.parts.train.size
@@ -170,7 +173,8 @@ class Explainers:
         with Meter() as explaining:
             rounds = [_answers(made, self.pairs, n) for n in range(draws)]
         answers = [rounds[d][p] for p in range(len(self.pairs)) for d in range(draws)]
-        verdicts = judge(context, _repeated(self.pairs, draws), answers)
+        listed = not self.plan.positives
+        verdicts = judge(context, _repeated(self.pairs, draws), answers, listed=listed)
         took = {
             "draws": draws,
             "fit_seconds": round(fitting.seconds - inside + others, 3),
@@ -211,7 +215,7 @@ class Explainers:
 
     def summary(self) -> tuple[list[Line], Table]:
         """A line per method, and what the numbers rest on; computes what is missing."""
-        plan, pairs = self.plan, self.pairs
+        plan, pairs, theme = self.plan, self.pairs, self.theme
         truths, cells = self.truths(), self.run()
         base = plan.reference if plan.reference in plan.methods else plan.methods[0]
         lines = lines_of(cells, truths, pairs.user, base)
@@ -222,6 +226,7 @@ class Explainers:
             "pairs": len(pairs),
             "users_explained": len(np.unique(pairs.user)),
             "k": plan.k,
+            "positives": plan.positives,
             "seeds": plan.seeds,
             "draws": plan.draws,
             "reference": base,
@@ -239,6 +244,10 @@ class Explainers:
             about["truths"]["dns"]["drawn_again"] = {
                 name: float(np.nanmean(getattr(found, name))) for name in AGREEMENT
             }
+            if theme.data.planted is not None:
+                tastes = planted(theme.data, self.facts)
+                shares = examined(truths["dns"], tastes, pairs.user, self.facts.n_values)
+                about["truths"]["dns"]["planted"] = shares
         return lines, about
 
 

@@ -42,17 +42,7 @@ from cerec_bench.plans.sets import SetSpec, known, read_sets
 
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 """The experiments that come with the package."""
-KINDS = (
-    "agent",
-    "cases",
-    "data",
-    "explainers",
-    "explanations",
-    "forms",
-    "readable",
-    "recommender",
-    "systems",
-)
+KINDS = ("causes", "data", "explainers", "forms", "readable", "recommender", "systems")
 _KEYS = ("question", "answer", "how", "missing", "paper", "part", "quick")
 _PART = ("name", "kind", "sets", "seeds", "variants", "settings", "options", "columns", "chart")
 
@@ -215,8 +205,12 @@ def _part(path: Path, entry: Any, over: Table) -> Part:
 
 
 def run_config(settings: Table) -> RunConfig:
-    """Run settings from `section.key` entries, on top of those of the paper's system."""
+    """Run settings from `section.key` entries, on top of those of the paper's system.
+
+    Filters are those of the data set, the same for all systems.
+    """
     tables: dict[str, Table] = preset_tables("paper")
+    del tables["filters"], tables["split"]  # those of the data, the same for all systems
     for name, value in settings.items():
         section, dot, key = name.partition(".")
         if not dot:

@@ -1,16 +1,17 @@
-"""The supervised loop: epochs until the validation number stops rising, the best state kept."""
+"""How long a contender learns, and the product's training loop within that budget."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from cerec.data.ragged import Ragged
+from cerec.agent.loop import Trainer
+from cerec.agent.signals import Policy
 from cerec.errors import ConfigError
-from cerec.recommend.base import NegativeSampler, Recommender
+from cerec.recommend.base import Material, NegativeSampler, Recommender
+from cerec.settings.train import SignalConfig, TrainConfig
+
+PLAIN = SignalConfig(counterfactuals="none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,51 +34,40 @@ class FitConfig:
                 raise ConfigError(f"fit.{name} must be at least 1, got {getattr(self, name)}")
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """One look at validation."""
-
-    epoch: int
-    loss: float
-    score: float
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """How the learning went; the model is left in its best state."""
-
-    best: Look
-    looks: tuple[Look, ...]
-    timed_out: bool
-
-
-def fit_recommender(
+def learn(
     model: Recommender,
-    train: Ragged,
-    negatives: NegativeSampler,
+    m: Material,
+    budget: FitConfig,
     validate: Callable[[Recommender], float],
-    config: FitConfig,
     *,
-    rng: np.random.Generator,
-) -> Fit:
-    """Learn until validation stops rising; `validate` gives the number to raise."""
-    user, item = train.row_of(), train.indices
-    looks: list[Look] = []
-    best, state = Look(0, float("nan"), -np.inf, 0.0), model.state()
-    start, cpu = time.perf_counter(), time.process_time()
-    timed_out = False
-    for epoch in range(1, config.epochs + 1):
-        loss = model.epoch(user, item, negatives, rng=rng)
-        if epoch % config.every and epoch != config.epochs:
-            continue
-        look = Look(epoch, loss, validate(model), time.perf_counter() - start)
-        looks.append(look)
-        if look.score > best.score:
-            best, state = look, model.state()
-        spent = time.process_time() - cpu
-        timed_out = config.seconds is not None and spent > config.seconds
-        if timed_out or look.epoch - best.epoch >= config.patience * config.every:
-            break
-    model.load_state(state)
-    return Fit(best, tuple(looks), timed_out)
+    negatives: NegativeSampler | None = None,
+    policy: Policy | None = None,
+    signals: SignalConfig = PLAIN,
+    train: TrainConfig | None = None,
+) -> Trainer:
+    """A training that is done, its model in its best state; `validate` gives the number to raise.
+
+    An interrupt is passed on: a result wants all of the training.
+    """
+    trainer = Trainer(
+        model,
+        policy,
+        m.known,
+        m.facts,
+        config=replace(
+            train or TrainConfig(),
+            epochs=budget.epochs,
+            validate_every=budget.every,
+            patience=budget.patience,
+            metric="ndcg@20",
+            agent_epochs=0,
+        ),
+        signals=signals,
+        seed=m.seed,
+        validate=lambda model: {"ndcg@20": validate(model)},
+        negatives=negatives,
+        seconds=budget.seconds,
+    )
+    if not trainer.run():
+        raise KeyboardInterrupt
+    return trainer

@@ -203,14 +203,14 @@ def agreement_columns(truth: str) -> list[Column]:
 
 def grids_of(name: str, lines: Sequence[Line], about: Mapping[str, Any]) -> list[Grid]:
     """The checks, then the agreement with every truth."""
+    what = "train pairs" if about["positives"] else f"listed pairs, top {about['k']}"
     caption = (
-        f"{name}: {about['pairs']:,} pairs of {about['users_explained']:,} users, "
-        f"top {about['k']}; "
+        f"{name}: {about['pairs']:,} {what}, of {about['users_explained']:,} users; "
         f"a star: differs from {about['reference']}, p < 0.05."
     )
-    grids = [compared(lines, check_columns(), caption)]
+    grids = [] if about["positives"] else [compared(lines, check_columns(), caption)]
     for truth in about["truths"]:
         theirs = [line for line in lines if f"f1:{truth}" in line.figures]
-        caption = f"{name}: agreement with {truth}"
-        grids.append(compared(theirs, agreement_columns(truth), caption))
+        head = f"{name}, {what}: agreement with {truth}"
+        grids.append(compared(theirs, agreement_columns(truth), head))
     return grids

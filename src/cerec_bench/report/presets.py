@@ -29,7 +29,9 @@ def presets(name: str) -> Grid:
     system = SYSTEMS[name]
     plain, authors = system.config(), system.authors
     names = [f.name for f in dataclasses.fields(system.config)]
-    rows = [[f"`{n}`", _text(getattr(plain, n)), _text(getattr(authors, n))] for n in names]
+    rows = [
+        [f"`{n}`", _text(getattr(plain, n)), _text(authors.get(n, "not stated"))] for n in names
+    ]
     caption = f"`cerec train FOLDER --model {name} --set model.{names[0]}=...`"
     return Grid(caption, ["setting", "here", "the authors'"], rows)
 

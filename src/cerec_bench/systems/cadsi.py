@@ -13,10 +13,12 @@ intents, d width, A aspects, V values.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from annotated_types import Ge
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -28,7 +30,7 @@ from cerec.recommend.base import Context, NegativeSampler, Rows, Vectors
 from cerec.recommend.factors import batches
 from cerec.recommend.scorer import Scorer
 from cerec.rng import torch_generator
-from cerec.settings.base import settings
+from cerec.settings.base import Count, Natural, NotNegative, Positive, settings
 from cerec_bench.systems.cadsi_routing import Edges, route
 from cerec_bench.systems.cadsi_semantics import Semantics, aspects_of, learn_semantics
 from cerec_bench.systems.chunks import lists_for
@@ -39,55 +41,52 @@ from cerec_bench.systems.weights import State, adam, array, fetch, normal, pack,
 class CaDSIConfig:
     """Settings of CaDSI; the defaults suit two CPU cores."""
 
-    dim: int = 64
+    dim: Count = 64
     """Width of the vectors, all intents together."""
-    intents: int = 4
+    intents: Count = 4
     """Chunks the vectors are split into; must divide `dim`."""
-    rounds: int = 2
+    rounds: Count = 2
     """Routing rounds per layer."""
-    layers: int = 1
+    layers: Count = 1
     """Layers; their outputs are averaged with the first vectors."""
-    relations: int = 3
+    relations: Natural = 3
     """Aspects: one for each of the most frequent relations, and one for all others."""
-    walks: int = 20
+    walks: Natural = 20
     """Meta-path walks from every user, per aspect; 0 leaves the semantics out (DGCF)."""
-    hops: int = 3
+    hops: Count = 3
     """User-to-user hops of a walk."""
-    independence: float = 0.01
+    independence: NotNegative = 0.01
     """Weight of the distance correlation; 0 leaves it out."""
-    sampled: int = 256
+    sampled: Annotated[int, Ge(2)] = 256
     """Users and as many items the distance correlation is taken over."""
-    learning_rate: float = 0.01
+    learning_rate: Positive = 0.01
     """Step of Adam."""
-    l2: float = 1e-3
+    l2: NotNegative = 1e-3
     """Pull towards zero on the first vectors of every pair."""
-    batch: int = 8192
+    batch: Count = 8192
     """Pairs per update; each update routes over the whole graph."""
-    init: float = 0.1
+    init: Positive = 0.1
     """Standard deviation of the first vectors."""
 
     def __post_init__(self) -> None:
-        for name in ("dim", "intents", "rounds", "layers", "hops", "batch"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"model.{name} must be at least 1, got {getattr(self, name)}")
         if self.dim % self.intents:
             raise ConfigError(
                 f"model.intents must divide model.dim, got {self.intents} and {self.dim}"
             )
-        if self.sampled < 2 or not self.learning_rate > 0 or not self.init > 0:
-            raise ConfigError(
-                "model.sampled must be at least 2, .learning_rate and .init above 0, got "
-                f"{self.sampled}, {self.learning_rate} and {self.init}"
-            )
-        if min(self.relations, self.walks, self.independence, self.l2) < 0:
-            raise ConfigError(
-                "model.relations, .walks, .independence and .l2 must not be negative, got "
-                f"{self.relations}, {self.walks}, {self.independence} and {self.l2}"
-            )
 
 
-AUTHORS = CaDSIConfig(dim=128, learning_rate=0.001, batch=2000)
-"""The authors' released defaults (up to 100 epochs)."""
+AUTHORS = {
+    "dim": 128,
+    "intents": 4,
+    "rounds": 2,
+    "layers": 1,
+    "relations": 3,
+    "independence": 0.01,
+    "learning_rate": 0.001,
+    "l2": 1e-3,
+    "batch": 2000,
+}
+"""The authors' released defaults (up to 100 epochs); their example run leaves independence out."""
 
 
 def distance_correlation(a: Tensor, b: Tensor) -> Tensor:

@@ -12,9 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from cerec.errors import ConfigError
 from cerec.recommend.base import Rows, Vectors
-from cerec.settings.base import Widths, settings
+from cerec.settings.base import Below1, Count, Natural, NotNegative, Positive, Widths, settings
 from cerec_bench.systems import kgat_kernels as kernels
 from cerec_bench.systems.kgat_graph import Edges, Product, Propagation
 from cerec_bench.systems.weights import dense, glorot
@@ -24,44 +23,37 @@ from cerec_bench.systems.weights import dense, glorot
 class KGATConfig:
     """Settings of KGAT; the defaults suit two CPU cores."""
 
-    dim: int = 64
+    dim: Count = 64
     """Width of the node table and of the relation vectors."""
     layers: Widths = (32, 16)
     """Width after each propagation; none is BPR-MF."""
-    learning_rate: float = 0.003
+    learning_rate: Positive = 0.003
     """Step of both Adams."""
-    batch: int = 8192
+    batch: Count = 8192
     """Pairs per update; each update is a pass over the graph."""
-    kg_batch: int = 16384
+    kg_batch: Count = 16384
     """Edges per update of the graph part."""
-    l2: float = 1e-4
+    l2: NotNegative = 1e-4
     """Pull towards zero on the propagated vectors."""
-    kg_l2: float = 1e-5
+    kg_l2: NotNegative = 1e-5
     """Pull towards zero in the graph part."""
-    dropout: float = 0.1
+    dropout: Below1 = 0.1
     """Share of each layer's output left out while learning."""
-    pretrain: int = 30
+    pretrain: Natural = 30
     """Epochs of BPR-MF whose vectors it starts from; 0 starts from noise."""
 
-    def __post_init__(self) -> None:
-        if min(self.dim, self.batch, self.kg_batch, *self.layers, 1) < 1:
-            raise ConfigError(
-                "model.dim, .batch, .kg_batch and .layers must be at least 1, got "
-                f"{self.dim}, {self.batch}, {self.kg_batch} and {self.layers}"
-            )
-        if not self.learning_rate > 0 or min(self.l2, self.kg_l2, self.pretrain) < 0:
-            raise ConfigError(
-                "model.learning_rate must be above 0 and .l2, .kg_l2, .pretrain not below, got "
-                f"{self.learning_rate}, {self.l2}, {self.kg_l2} and {self.pretrain}"
-            )
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"model.dropout must be in [0, 1), got {self.dropout}")
 
-
-AUTHORS = KGATConfig(
-    layers=(64, 32, 16), learning_rate=1e-4, batch=1024, kg_batch=2048, l2=1e-5, pretrain=100
-)
-"""The authors' released defaults (up to 1,000 epochs)."""
+AUTHORS = {
+    "dim": 64,
+    "layers": (64, 32, 16),
+    "learning_rate": 1e-4,
+    "batch": 1024,
+    "kg_batch": 2048,
+    "l2": 1e-5,
+    "kg_l2": 1e-5,
+    "dropout": 0.1,
+}
+"""The authors' released defaults (up to 1,000 epochs); it starts from BPR-MF vectors of a file."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

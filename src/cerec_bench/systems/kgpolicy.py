@@ -21,22 +21,25 @@ from cerec.settings.recommender import RecommenderConfig
 from cerec_bench.systems.kgpolicy_sampler import KGPolicyConfig, KGPolicySampler
 from cerec_bench.systems.weights import State, fetch
 
-AUTHORS = KGPolicyConfig(
-    steps=2,
-    neighbours=64,
-    random=64,
-    keep=32,
-    greedy=True,
-    heat=1.0,
-    policy_rate=1e-4,
-    update=1024,
-    dropout=0.5,
-    start="random",
-    l2=0.01,
-    batch=1024,
-    pretrain=100,
-)
-"""The authors' released settings of the policy (400 epochs)."""
+AUTHORS = {
+    "recommender": "bpr",
+    "dim": 64,
+    "hidden": 32,
+    "steps": 2,
+    "neighbours": 64,
+    "random": 64,
+    "keep": 32,
+    "greedy": True,
+    "gamma": 0.99,
+    "policy_rate": 1e-4,
+    "update": 1024,
+    "dropout": 0.5,
+    "start": "random",
+    "learning_rate": 1e-4,
+    "l2": 1e-5,
+    "batch": 1024,
+}
+"""The authors' released settings (400 epochs, Adam for both; l2 1e-4 but for Last-FM)."""
 
 
 class KGPolicy:

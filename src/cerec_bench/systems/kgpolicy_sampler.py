@@ -27,7 +27,7 @@ from cerec.errors import ConfigError
 from cerec.recommend.base import Context, Rows
 from cerec.recommend.draws import fresh_state
 from cerec.rng import generator, torch_generator
-from cerec.settings.base import settings
+from cerec.settings.base import Below1, Count, Natural, NotNegative, Positive, Share, settings
 from cerec_bench.systems import kgpolicy_kernels as kernels
 from cerec_bench.systems.weights import State, adam, array, fetch, glorot, pack, unpack
 
@@ -40,60 +40,41 @@ class KGPolicyConfig:
 
     recommender: Literal["bpr", "climf", "lightgcn"] = "bpr"
     """Which recommender learns from the negatives: any of this project's that takes some."""
-    dim: int = 64
+    dim: Count = 64
     """Width of the recommender's vectors and of the node table."""
-    hidden: int = 32
+    hidden: Count = 32
     """Width of the first graph layer; the second is `dim` wide."""
-    steps: int = 1
+    steps: Count = 2
     """Steps of two hops from the liked item to the negative."""
-    neighbours: int = 16
+    neighbours: Count = 64
     """Neighbours in an action list, drawn anew every epoch."""
-    random: int = 48
+    random: Natural = 64
     """Random items beside them."""
-    keep: int = 2
+    keep: Count = 32
     """Ends of a step that the recommender picks the best-scored of."""
     greedy: bool = False
     """Take the likeliest hop, as the released code does, instead of drawing it."""
-    heat: float = 1.0
+    heat: Positive = 1.0
     """Attention scores are divided by it; below 1 the walk keeps to what is close, and finds more
     items that the user would like."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount of later rewards."""
-    policy_rate: float = 1e-3
+    policy_rate: Positive = 1e-3
     """Step of the policy's Adam."""
-    update: int = 32768
+    update: Count = 32768
     """Walks per policy update; each update is one pass over the graph."""
-    dropout: float = 0.0
+    dropout: Below1 = 0.0
     """Share of the graph vectors left out while learning."""
     start: Literal["factors", "random"] = "factors"
     """Where the node table starts: the recommender's factors, or noise."""
-    learning_rate: float = 0.05
+    learning_rate: Positive = 0.05
     """Step of the recommender (Adagrad; Adam for LightGCN)."""
-    l2: float = 0.03
+    l2: NotNegative = 0.03
     """Pull towards zero on the recommender's vectors."""
-    batch: int = 2048
+    batch: Count = 2048
     """Pairs per update of the recommender."""
-    pretrain: int = 20
+    pretrain: Natural = 20
     """Epochs of BPR-MF with uniform negatives that the recommender starts from."""
-
-    def __post_init__(self) -> None:
-        least = ("dim", "hidden", "steps", "neighbours", "keep", "update", "batch")
-        for name in least:
-            if getattr(self, name) < 1:
-                raise ConfigError(f"model.{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("heat", "policy_rate", "learning_rate"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"model.{name} must be above 0, got {getattr(self, name)}")
-        if min(self.random, self.l2, self.pretrain) < 0:
-            raise ConfigError(
-                "model.random, .l2 and .pretrain must not be negative, got "
-                f"{self.random}, {self.l2} and {self.pretrain}"
-            )
-        if not 0 <= self.dropout < 1 or not 0 <= self.gamma <= 1:
-            raise ConfigError(
-                "model.dropout must be in [0, 1) and .gamma in [0, 1], got "
-                f"{self.dropout} and {self.gamma}"
-            )
 
 
 class SageEncoder(nn.Module):

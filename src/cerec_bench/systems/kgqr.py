@@ -22,7 +22,6 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from cerec.agent.warmstart import link_table
 from cerec.data.ckg import Ckg
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
@@ -40,6 +39,7 @@ from cerec_bench.systems.kgqr_episodes import (
     unseen_items,
 )
 from cerec_bench.systems.kgqr_network import DuelingQ, StateEncoder, soft_update
+from cerec_bench.systems.links import link_table
 from cerec_bench.systems.weights import State, adam, array, fetch, pack, rows, unpack
 
 

@@ -56,9 +56,10 @@ class MCRec:
             seed=seed,
         )
         user, item = start.factors()
-        self.net = MCRecNet(len(known), len(item), config, torch_generator(seed, "mcrec"))
-        self._adam = adam(self.net.parameters(), config.learning_rate)
         self._set_nodes(np.concatenate([user, item, _means(item, facts.holders)]))
+        sizes = len(known), len(item), self.finder.n_paths
+        self.net = MCRecNet(*sizes, config, torch_generator(seed, "mcrec"))
+        self._adam = adam(self.net.parameters(), config.learning_rate)
 
     def _set_nodes(self, nodes: Vectors) -> None:
         config, n_users = self.config, len(self._known)

@@ -28,14 +28,13 @@ from torch import Tensor, nn
 
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.errors import ConfigError
 from cerec.recommend.asking import drawn
 from cerec.recommend.base import Context, NegativeSampler, Rows, Vectors
 from cerec.recommend.factors import batches
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.sparse import Sparse, multiply
 from cerec.rng import torch_generator
-from cerec.settings.base import settings
+from cerec.settings.base import Count, Natural, Positive, settings
 from cerec_bench.systems.chunks import lists_for
 from cerec_bench.systems.neuacf_similarity import Similarity, aspects
 from cerec_bench.systems.weights import State, adam, array, dense, glorot, pack, rows, unpack
@@ -45,43 +44,33 @@ from cerec_bench.systems.weights import State, adam, array, dense, glorot, pack,
 class NeuACFConfig:
     """Settings of NeuACF; the defaults suit two CPU cores."""
 
-    dim: int = 32
+    dim: Count = 64
     """Width of the vectors of an aspect."""
-    hidden: int = 64
+    hidden: Count = 64
     """Width of the towers' first layer."""
-    relations: int = 3
+    relations: Natural = 3
     """Aspects beside purchase: one for each of the most frequent relations."""
-    neighbours: int = 50
+    neighbours: Count = 50
     """Entries kept in each row of a similarity matrix."""
-    attention: int = 32
+    attention: Count = 32
     """Width of the attention's hidden layer."""
-    negatives: int = 4
+    negatives: Count = 4
     """Negatives per liked item."""
-    learning_rate: float = 0.005
+    learning_rate: Positive = 0.005
     """Step of Adam."""
-    batch: int = 8192
+    batch: Count = 8192
     """Liked items per update; each update runs the towers of all users and items."""
 
-    def __post_init__(self) -> None:
-        for name in ("dim", "hidden", "neighbours", "attention", "negatives", "batch"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"model.{name} must be at least 1, got {getattr(self, name)}")
-        if not self.learning_rate > 0 or self.relations < 0:
-            raise ConfigError(
-                "model.learning_rate must be above 0 and .relations not below, got "
-                f"{self.learning_rate} and {self.relations}"
-            )
 
-
-AUTHORS = NeuACFConfig(
-    dim=64,
-    hidden=600,
-    neighbours=1000,
-    attention=64,
-    negatives=2,
-    learning_rate=5e-5,
-    batch=1024,
-)
+AUTHORS = {
+    "dim": 64,
+    "hidden": 600,
+    "relations": 3,
+    "attention": 64,
+    "negatives": 2,
+    "learning_rate": 5e-5,
+    "batch": 1024,
+}
 """The authors' released defaults (40 epochs); they keep whole rows above the median."""
 
 

@@ -28,7 +28,7 @@ from cerec.recommend.base import Context, NegativeSampler, Rows, Vectors
 from cerec.recommend.factors import batches
 from cerec.recommend.scorer import Scorer
 from cerec.rng import torch_generator
-from cerec.settings.base import Widths, settings
+from cerec.settings.base import Count, Natural, Positive, Widths, settings
 from cerec_bench.systems.chunks import hidden_sums, lists_for, matrix_scorer, spans
 from cerec_bench.systems.weights import (
     State,
@@ -49,36 +49,37 @@ Phase = Literal["gmf", "mlp", "both"]
 class NeuMFConfig:
     """Settings of NeuMF; the defaults suit two CPU cores."""
 
-    dim: int = 32
+    dim: Count = 64
     """Width of the GMF vectors."""
-    layers: Widths = (64, 32)
+    layers: Widths = (128, 64, 32)
     """Widths of the MLP; the first is that of [p ; q] and so must be even."""
-    negatives: int = 4
+    negatives: Count = 4
     """Negatives per liked item."""
-    learning_rate: float = 0.002
+    learning_rate: Positive = 0.002
     """Step of Adam, and of SGD after pre-training."""
-    batch: int = 1024
+    batch: Count = 1024
     """Liked items per update; their negatives come on top."""
-    pretrain: int = 0
+    pretrain: Natural = 0
     """Epochs GMF and MLP each learn alone before they are joined; 0 learns both at once."""
-    init: float = 0.01
+    init: Positive = 0.01
     """Standard deviation of the first vectors."""
 
     def __post_init__(self) -> None:
-        sizes = (self.dim, self.negatives, self.batch, *self.layers)
-        if not self.layers or min(sizes) < 1 or self.layers[0] % 2:
+        if not self.layers or self.layers[0] % 2:
             raise ConfigError(
-                "model.dim, .negatives, .batch and .layers must be at least 1 and the first layer "
-                f"even, got {self.dim}, {self.negatives}, {self.batch} and {self.layers}"
-            )
-        if not self.learning_rate > 0 or not self.init > 0 or self.pretrain < 0:
-            raise ConfigError(
-                "model.learning_rate and .init must be above 0 and .pretrain not below, got "
-                f"{self.learning_rate}, {self.init} and {self.pretrain}"
+                f"model.layers must be one or more widths, the first even, got {self.layers}"
             )
 
 
-AUTHORS = NeuMFConfig(dim=8, layers=(64, 32, 16, 8), learning_rate=0.001, batch=256)
+AUTHORS = {
+    "dim": 8,
+    "layers": (64, 32, 16, 8),
+    "negatives": 4,
+    "learning_rate": 0.001,
+    "batch": 256,
+    "pretrain": 0,
+    "init": 0.01,
+}
 """The authors' released defaults (100 epochs)."""
 
 

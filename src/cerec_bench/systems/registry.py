@@ -32,8 +32,8 @@ class System:
     """As tables print it."""
     config: type
     """Its settings; the defaults suit two CPU cores."""
-    authors: Any
-    """The settings of the authors' release."""
+    authors: Mapping[str, Any]
+    """The settings of the authors' release; what is not here they do not state."""
     make: Callable[[Any, Material], Recommender]
     """Settings and material -> a new model."""
     note: str = ""
@@ -73,7 +73,7 @@ MCREC = System(
     mcrec_network.MCRecConfig,
     mcrec_network.AUTHORS,
     lambda config, m: mcrec.MCRec(config, m.known, m.facts, seed=m.seed),
-    "re-ranks the first 200 items of BPR-MF, not the whole catalogue",
+    "re-ranks the first 200 items of BPR-MF (a row of its own), not the whole catalogue",
 )
 NEUACF = System(
     "NeuACF",

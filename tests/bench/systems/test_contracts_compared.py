@@ -200,7 +200,7 @@ def test_a_sampler_that_wants_lists_gets_them(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_authors_preset_is_of_the_same_kind(name: str) -> None:
     entry = system(name)
-    assert isinstance(entry.authors, entry.config)
+    assert isinstance(entry.config(**entry.authors), entry.config)
     assert entry.config() == entry.config()
 
 

@@ -105,16 +105,18 @@ def slow_forward(
 ) -> torch.Tensor:
     x, y = net.user[u], net.item[i]
     contexts, present = [], []
-    for instances in path:
-        hs = [torch.zeros(net.filter.out_features)]
+    for p, instances in enumerate(path):
+        hs = [torch.zeros(net.gates)]
         for one in instances[instances[:, 0] >= 0]:
             v = nodes[torch.from_numpy(one.astype(np.int64))]
             hs.append(
-                torch.stack([F.relu(net.filter(v[t : t + 3].flatten())) for t in (0, 1)]).amax(0)
+                torch.stack([F.relu(net.filters[p](v[t : t + 3].flatten())) for t in (0, 1)]).amax(
+                    0
+                )
             )
         contexts.append(torch.stack(hs).amax(0))
         present.append(len(hs) > 1)
-    c = torch.zeros(net.filter.out_features)
+    c = torch.zeros(net.gates)
     if any(present):
         logit = torch.stack(
             [

@@ -130,8 +130,8 @@ def test_permuting_items_permutes_scores() -> None:
 
 
 def test_settings_are_checked() -> None:
-    assert AUTHORS.layers == (64, 32, 16, 8)
-    with pytest.raises(ConfigError, match="first layer"):
+    assert AUTHORS["layers"] == (64, 32, 16, 8)
+    with pytest.raises(ConfigError, match="the first even"):
         NeuMFConfig(layers=(7, 3))
     with pytest.raises(ConfigError, match="learning_rate"):
         NeuMFConfig(learning_rate=0.0)
