@@ -23,11 +23,11 @@ from cerec.recommend.models import build
 from cerec.recommend.negatives import DNS, Uniform, Walk
 from cerec.rng import generator
 from cerec.settings.run import RunConfig
-from cerec_bench.causes import Levelled, Other, Permuted, Sparing
 from cerec_bench.cells import Cell, Table
 from cerec_bench.plans.experiment import Job
 from cerec_bench.plans.files import Experiment, Point, run_config
 from cerec_bench.plans.fit import FitConfig, learn
+from cerec_bench.plans.without import Levelled, Other, Permuted, Sparing
 from cerec_bench.report.tables import Grid, number
 from cerec_bench.systems.chunks import top_lists
 
