@@ -16,17 +16,22 @@ from cerec.recommend.popularity import popularity
 from cerec.recommend.topk import top_k_all
 from cerec.settings.data import SplitConfig
 from cerec.settings.recommender import MODELS, RecommenderConfig
+from cerec.settings.run import PRESETS
 from recommend_worlds import random_world
 
-RATE = {"bpr": 0.1, "climf": 0.1, "lightgcn": 0.05}
+PAPER = "the paper's"
+RATE = {"bpr": 0.1, "climf": 0.1, "lightgcn": 0.05, PAPER: 0.2}
 
 
 def test_no_model_is_missing() -> None:
-    assert set(RATE) == set(MODELS)
+    assert set(RATE) - {PAPER} == set(MODELS)
 
 
 def config(model: str, **changes) -> RecommenderConfig:
     settings = {"dim": 8, "batch": 64, "learning_rate": RATE[model], "l2": 0.001} | changes
+    if model == PAPER:
+        settings = {**PRESETS["paper"]["recommender"], **settings}
+        model = settings.pop("model")
     return RecommenderConfig(model=model, **settings)  # type: ignore[arg-type]
 
 
@@ -89,7 +94,7 @@ def test_a_foreign_state_is_refused(name: str) -> None:
         model.load_state(build(config(name, dim=4), known, facts, seed=1).state())
 
 
-@pytest.mark.parametrize("name", ["bpr", "climf", "lightgcn"])
+@pytest.mark.parametrize("name", RATE)
 def test_a_sampler_that_is_ahead_is_asked_once_and_teaches_the_same(name: str) -> None:
     known, facts = random_world(1)
 

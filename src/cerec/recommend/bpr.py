@@ -117,5 +117,9 @@ class PairFactorisation:
         tables, gradients = (self._user, self._item), (self._d_user, self._d_item)
         rate, chunks = self.config.learning_rate, self._chunks
         for parts in zip(tables, gradients, self._squares, self._touched, strict=True):
-            kernels.adagrad(*parts, rate, chunks)
+            if self.config.optimiser == "adagrad":
+                kernels.adagrad(*parts, rate, chunks)
+            else:
+                table, gradient, _, touched = parts
+                kernels.descend(table, gradient, touched, rate)
         self._lists = None
