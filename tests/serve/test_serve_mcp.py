@@ -119,7 +119,33 @@ def address(small_run: cerec.Run) -> Iterator[str]:
     thread.join(20)
 
 
-def test_over_http_with_a_token(address: str, small_run: cerec.Run) -> None:
+def test_over_http_with_the_official_client(address: str, small_run: cerec.Run) -> None:
+    from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+
+    http = create_mcp_http_client(headers={"Authorization": "Bearer a-token-of-length-16"})
+    item = small_run.recommend("u01", 1)[0].item
+    tools, lists, why, *wrong = ask(
+        streamable_http_client(address, http_client=http),
+        [
+            ("recommend", {"user": "u01", "k": 3}),
+            ("explain", {"user": "u01", "item": item, "k": 5}),
+            ("recommend", {"user": "nobody"}),
+            ("explain", {"user": "u01", "item": item, "k": -1}),
+            ("explain", {"user": "u01", "item": item, "by": "magic"}),
+            ("no_such_tool", {}),
+        ],
+    )
+    assert tools == TOOLS
+    expected = [r.item for r in small_run.recommend("u01", 3)]
+    assert [x["item"] for x in lists.structured_content["results"]] == expected
+    assert why.structured_content["text"] == small_run.explain("u01", item, 5).text
+    for answer, words in zip(wrong, ("'nobody'", "k", "by", "no_such_tool"), strict=True):
+        assert answer.is_error
+        assert words in answer.content[0].text
+        assert "Traceback" not in answer.content[0].text
+
+
+def test_http_asks_for_a_token_and_a_known_host(address: str) -> None:
     import httpx
 
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -130,4 +156,3 @@ def test_over_http_with_a_token(address: str, small_run: cerec.Run) -> None:
     assert found.status_code == 200
     evil = httpx.post(address, json=body, headers={**headers, "Host": "evil.example"})
     assert evil.status_code == 421
-    assert len(small_run.data.users) == 60
