@@ -22,6 +22,7 @@ from cerec.audit.segments import Groups
 from cerec.audit.tally import Tally, drawn, ratio, share
 from cerec.audit.warnings import Signs
 from cerec.data.dataset import Dataset
+from cerec.errors import QuestionError
 from cerec.explain.options import Options
 from cerec.explain.phrases import Labels
 from cerec.explain.solver import Solver
@@ -151,12 +152,16 @@ def measure(
         answers = answered(block, values, parts)
         return block, answers.found, tally.of_block(block, answers)
 
+    ends = 0
     for block, found, (more, n_users) in parts.each(rows, look):
+        ends += int(np.isfinite(block.cutoff).sum())
         tally.sums += more
         tally.users += n_users
         sums += block.sums
         signs.add(block, found)
         progress(len(block.users))
+    if ends == 0:
+        raise QuestionError(f"lists of {k} hold all items there are to list; ask for shorter ones")
     named, kept = parts.names(data.relations), np.isin(parts.relations, solver.computed)
     shares = [tally.share(0, "part", n, over="lift") for n in range(len(named))]
     ranges, ranged = _over_settings(parts, rows, chosen, [s.value for s in shares], seed)

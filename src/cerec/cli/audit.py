@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cerec.asides import lock_file
 from cerec.cli.arguments import Json, RunFolder, named
 from cerec.cli.console import out, print_json, progress, remark
 from cerec.errors import ConfigError
@@ -14,8 +17,9 @@ from cerec.files import replacing, write_json
 from cerec.runs.run import open_run
 
 if TYPE_CHECKING:
-    from cerec.audit import Difference, Findings, Trial
+    from cerec.audit.plain import Page
 
+Pages = dict[str, tuple[str, "Page"]]
 Length = Annotated[int, typer.Option("-k", "--k", help="Length of the lists.")]
 Least = Annotated[int, typer.Option(help="Users that a group must have to be shown.")]
 Out = Annotated[
@@ -51,26 +55,25 @@ def audit(
     Examples: cerec audit runs/demo --out audit
               cerec audit runs/demo --attribute country
     """
-    _refuse_file(out_folder)
     run = open_run(run_folder)
     total = len(run.data.users) if sample is None else min(sample, len(run.data.users))
-    pages: dict[str, tuple[str, Findings | Trial | Difference]] = {}
-    with progress() as bar:
+    asked: dict[str, Any] = {"sample": sample, "by": by or (), "least": least}
+    with _written(out_folder), progress() as bar:
+
+        def counted(words: str) -> Callable[[int], object]:
+            task = bar.add_task(words, total=total, note="")
+            return lambda n: bar.advance(task, n)
+
+        pages: Pages = {}
         for relation in attribute or []:
-            task = bar.add_task(f"trial of {relation}", total=total, note="")
-            found = run.trial(
-                relation, k, sample=sample, by=by or (), least=least,
-                progress=lambda n, task=task: bar.advance(task, n),  # type: ignore[misc]
-            )  # fmt: skip
+            found = run.trial(relation, k, **asked, progress=counted(f"trial of {relation}"))
             pages[f"trial-{_safe(found.attribute)}"] = found.text(), found
         if not attribute:
-            task = bar.add_task("audit", total=total, note="")
-            findings = run.audit(
-                k, sample=sample, by=by or (), items_by=items_by or (), least=least,
-                progress=lambda n: bar.advance(task, n),
-            )  # fmt: skip
+            asked["items_by"] = items_by or ()
+            findings = run.audit(k, **asked, progress=counted("audit"))
             pages["audit"] = findings.text(run.data.name), findings
-    _give(pages, out_folder, json)
+        _write(pages, out_folder)
+    _show(pages, out_folder, json)
 
 
 def diff(
@@ -85,34 +88,44 @@ def diff(
 
     Example: cerec diff runs/monday runs/tuesday --out changes
     """
-    _refuse_file(out_folder)
     a, b = open_run(run_folder), open_run(other_folder)
-    with progress() as bar:
+    with _written(out_folder), progress() as bar:
         task = bar.add_task("comparing", total=None, note="")
         found = a.diff(b, k, least=least, progress=lambda n: bar.advance(task, n))
-    _give({"diff": (found.text(run_folder.name, other_folder.name), found)}, out_folder, json)
+        pages: Pages = {"diff": (found.text(run_folder.name, other_folder.name), found)}
+        _write(pages, out_folder)
+    _show(pages, out_folder, json)
 
 
-def _refuse_file(folder: Path | None) -> None:
-    if folder is not None and folder.exists() and not folder.is_dir():
+@contextmanager
+def _written(folder: Path | None) -> Iterator[None]:
+    """Refuse a folder that cannot be written to, and keep other commands out of it."""
+    if folder is None:
+        yield
+        return
+    if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder}: is a file; --out takes a folder")
-    if folder is not None and (folder / "run.json").exists():
+    if (folder / "run.json").exists():
         raise ConfigError(f"{folder}: is a run; choose another --out")
+    busy = ConfigError(f"{folder}: another command writes there; choose another --out")
+    with lock_file(folder / ".audit.lock", busy):
+        yield
 
 
-def _give(
-    pages: dict[str, tuple[str, Findings | Trial | Difference]], folder: Path | None, json: bool
-) -> None:
-    """To a folder, as JSON, or as a page to read."""
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, (text, found) in pages.items():
-            with replacing(folder / f"{name}.md") as target:
-                target.write_text(text, encoding="utf-8")
-            write_json(folder / f"{name}.json", found.to_dict())
-            remark(f"wrote {folder / name}.md and {name}.json")
+def _write(pages: Pages, folder: Path | None) -> None:
+    if folder is None:
+        return
+    for name, (text, found) in pages.items():
+        with replacing(folder / f"{name}.md") as target:
+            target.write_text(text, encoding="utf-8")
+        write_json(folder / f"{name}.json", found.to_dict())
+        remark(f"wrote {folder / name}.md and {name}.json")
+
+
+def _show(pages: Pages, folder: Path | None, json: bool) -> None:
+    """As JSON, or as a page to read where none was written."""
     if json:
-        values: list[Any] = [found.to_dict() for _, found in pages.values()]
+        values = [found.to_dict() for _, found in pages.values()]
         print_json(values[0] if len(values) == 1 else values)
     elif folder is None:
         from rich.markdown import Markdown
