@@ -85,7 +85,7 @@ def paper_run() -> Run:
 def plain_run(small_run: Run) -> Run:
     """The small run as it is without an agent, which does not touch the recommender."""
     s = small_run
-    return Run(s.data, s.split, s.kept, known=s.known, metrics=s.metrics, meta=s.meta)
+    return Run(s.data, s.split, s.model, known=s.known, metrics=s.metrics, meta=s.meta)
 
 
 @pytest.fixture(params=["plain_run", "small_run", "paper_run"])

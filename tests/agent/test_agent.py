@@ -307,7 +307,7 @@ def test_fewer_walks_start_where_attributes_are_crowded(paper_run: Run) -> None:
         agent = WalkAgent(config, EncoderConfig(), paper_run.ckg, paper_run.facts, seed=0)
         train = paper_run.split.train
         lists = np.empty((len(train), 0), np.int32)
-        arrays = paper_run.kept.arrays
+        arrays = paper_run.model.arrays
         context = Context(train, paper_run.facts, arrays["user"], arrays["item"], lists)
         user, _ = agent._starts(train.row_of(), train.indices, context, np.random.default_rng(0))
         return len(user) // config.draws

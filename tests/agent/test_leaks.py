@@ -44,7 +44,7 @@ def others(data: Dataset, part: int) -> Dataset:
 def learned(run: cerec.Run) -> list[np.ndarray]:
     assert run.vectors is not None
     graph = run.ckg.adjacency
-    return [*run.kept.arrays.values(), run.vectors, graph.indptr, graph.indices]
+    return [*run.model.arrays.values(), run.vectors, graph.indptr, graph.indices]
 
 
 def timeless(run: cerec.Run) -> list[dict[str, Any]]:

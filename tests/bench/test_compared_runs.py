@@ -59,7 +59,7 @@ def test_a_run_of_a_compared_system(name: str, tmp_path: Path) -> None:
     listed = run.recommend(user, 5)
     assert listed == again.recommend(user, 5)
     assert 0 <= run.metrics["test"]["recall@20"] <= 1
-    assert run.kept.fidelity is not None  # effects were fitted to its scores
+    assert run.model.fidelity is not None  # effects were fitted to its scores
     told = again.explain(user, listed[0].item, k=5)
     assert told.status in ("canonical", "fitted", "not_found")  # no system is asked by its values
     assert np.isfinite(told.score_before)

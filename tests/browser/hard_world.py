@@ -9,8 +9,8 @@ from cerec.data.facts import Facts
 from cerec.data.ids import IdTable
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
-from cerec.runs.kept import Kept
 from cerec.runs.run import Run
+from cerec.runs.stored import StoredModel
 
 NAMES = {
     "i0": "<img src=x onerror=alert(1)><script>alert(2)</script>",
@@ -69,4 +69,6 @@ def hard_run() -> Run:
     facts = Facts.build(data)
     factors, effect = draw(len(items)), draw(int((facts.holders.counts >= 5).sum()))
     factors[:8] += taste.mean(axis=0)  # the hard names come first in lists
-    return Run(data, split, Kept("factors", {"user": taste, "item": factors, "value": effect}))
+    return Run(
+        data, split, StoredModel("factors", {"user": taste, "item": factors, "value": effect})
+    )

@@ -18,8 +18,8 @@ from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import RunError
 from cerec.explain.explanation import Explanation
 from cerec.recommend.linear.fit import Chosen, Material, build
-from cerec.runs.kept import Kept
 from cerec.runs.run import Run, open_run
+from cerec.runs.stored import StoredModel
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     parts = split(data, seed=0)
     material = Material(parts.train, np.ones(parts.train.size), Facts.build(data))
     weights = {r: 0.5 for r in range(len(data.relations))}
-    kept = Kept.linear(build(material, Chosen(relations=weights)))
+    kept = StoredModel.linear(build(material, Chosen(relations=weights)))
     return Run(data, parts, kept).save(tmp_path_factory.mktemp("run") / "run")
 
 

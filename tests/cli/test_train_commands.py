@@ -74,7 +74,7 @@ def test_the_default_is_the_linear_recommender(world: Path, tmp_path: Path, caps
     assert run(capsys, "evaluate", str(tmp_path / "kept"))[0] == 0
     one, two = (cerec.open(tmp_path / name) for name in ("run", "kept"))
     assert one.metrics == two.metrics
-    assert (one.kept.kind, one.config.linear.holdout, two.config.linear.holdout) == (
+    assert (one.model.kind, one.config.linear.holdout, two.config.linear.holdout) == (
         "linear",
         False,
         True,
@@ -513,7 +513,7 @@ def test_a_killed_training_resumes_to_the_same_numbers(world: Path, tmp_path: Pa
     one, two = cerec.open(whole), cerec.open(broken)
     assert one.metrics == two.metrics
     assert len(one.history) == len(two.history)
-    assert (one.kept.arrays["item"] == two.kept.arrays["item"]).all()
+    assert (one.model.arrays["item"] == two.model.arrays["item"]).all()
     assert one.vectors is not None
     assert two.vectors is not None
     assert (one.vectors == two.vectors).all()

@@ -16,7 +16,7 @@ import hashlib, os, cerec
 from cerec.recommend.linear import itemitem
 itemitem.SMALL = int(os.environ.get("SMALL", itemitem.SMALL))
 run = cerec.train(cerec.load("demo"), seed=0)
-for name, table in sorted(run.kept.arrays.items()):
+for name, table in sorted(run.model.arrays.items()):
     print(name, hashlib.sha256(table.tobytes()).hexdigest())
 rows = __import__("numpy").arange(50)
 for table in run.subject.both(rows):

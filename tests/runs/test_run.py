@@ -117,9 +117,9 @@ def test_same_seed_same_numbers(name: str, request: pytest.FixtureRequest) -> No
     first = request.getfixturevalue(name)
     again = cerec.train(first.data, first.config, seed=3)
     assert again.metrics == first.metrics
-    assert again.kept.arrays.keys() == first.kept.arrays.keys()
-    for array, values in first.kept.arrays.items():
-        assert np.array_equal(again.kept.arrays[array], values)
+    assert again.model.arrays.keys() == first.model.arrays.keys()
+    for array, values in first.model.arrays.items():
+        assert np.array_equal(again.model.arrays[array], values)
     assert cerec.train(first.data, first.config, seed=4).metrics != first.metrics
 
 
@@ -171,7 +171,7 @@ def test_a_sampler_of_ones_own_takes_the_place_of_ordinary_negatives(tmp_path: P
     plain = replace(QUICK, signals=replace(QUICK.signals, counterfactuals="none"))
     run = cerec.train(data, plain, out=tmp_path / "run", negatives=mine)
     assert mine.asked >= run.split.train.size
-    rows = run.kept.arrays["item"] @ run.kept.arrays["user"].mean(axis=0)
+    rows = run.model.arrays["item"] @ run.model.arrays["user"].mean(axis=0)
     assert rows.argmin() == len(data.items) - 1  # pushed down in every pair
     with pytest.raises(RunError, match="started with another negatives"):
         cerec.train(data, plain, out=tmp_path / "run", resume=True)
@@ -221,7 +221,7 @@ def test_an_agent_that_diverges_is_told(small_run: cerec.Run) -> None:
     assert small_run.vectors is not None
     for value in (np.nan, 1e30):
         vectors = np.full_like(small_run.vectors, value)
-        saved = cerec.Run(small_run.data, small_run.split, small_run.kept, vectors=vectors)
+        saved = cerec.Run(small_run.data, small_run.split, small_run.model, vectors=vectors)
         with pytest.raises(ConfigError, match="the agent diverged"):
             saved.explain("u01", saved.recommend("u01")[0].item, by="agent")
 

@@ -95,7 +95,7 @@ def test_the_default_recommender_is_trained_where_torch_cannot_be_imported(tmp_p
     argv = [sys.executable, "-c", code, str(tmp_path / "run")]
     done = subprocess.run(argv, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert cerec.open(tmp_path / "run").kept.kind == "linear"
+    assert cerec.open(tmp_path / "run").model.kind == "linear"
 
 
 def test_training_says_what_to_install(tmp_path: Path) -> None:

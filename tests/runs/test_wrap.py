@@ -284,7 +284,7 @@ def test_a_wrapped_run_lists_what_the_trained_one_lists(newcomers: bool, tmp_pat
         part[(pairs.user % 5 == 0) & (part == TRAIN)] = VALID
     data = replace(DATA, interactions=replace(pairs, part=part.astype(np.int8)))
     trained = cerec.train(data, QUICK, seed=3)
-    factors = [trained.kept.arrays[name] for name in ("user", "item")]
+    factors = [trained.model.arrays[name] for name in ("user", "item")]
     made = Factors(*factors, users=data.users.ids, items=data.items.ids)
     wrapped = cerec.explainer(data, recommender=made, check=False)
     assert dict(wrapped.recommend_all(k=20)) == dict(trained.recommend_all(k=20))

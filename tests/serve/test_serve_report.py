@@ -38,7 +38,7 @@ def test_a_name_cannot_leave_its_place(small_run: Run) -> None:
     data = small_run.data
     evil = "</script><script>alert(1)</script>"
     items = IdTable("item", data.items.ids, dict.fromkeys(data.items.ids, evil))
-    run = Run(replace(data, items=items, name=evil), small_run.split, small_run.kept)
+    run = Run(replace(data, items=items, name=evil), small_run.split, small_run.model)
     text = report_html(run, users=1, items=1, k=5)
     assert text.count("<script") == 2  # the data and the code
     assert embedded(text)["facts"]["name"] == evil  # type: ignore[index]

@@ -108,10 +108,10 @@ def _show_users(run: Run, placed: list[Placed], *, json: bool) -> None:
     for line in placed:
         table.add_row(str(line.rank), line.user, line.name, f"{line.score:.4f}")
     out.print(table)
-    if run.kept.fidelity is not None:
+    if run.model.fidelity is not None:
         remark(
             "what attributes do was fitted to this recommender: they tell "
-            f"{max(run.kept.fidelity, 0.0):.0%} of the scores of items left out of the fit"
+            f"{max(run.model.fidelity, 0.0):.0%} of the scores of items left out of the fit"
         )
 
 

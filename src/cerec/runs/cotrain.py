@@ -20,8 +20,8 @@ from cerec.recommend.context import context_of
 from cerec.recommend.models import build
 from cerec.recommend.newcomers import for_newcomers
 from cerec.runs.evaluate import final_figures, validation_figures
-from cerec.runs.kept import kept_of
 from cerec.runs.run import Run
+from cerec.runs.stored import stored_of
 from cerec.runs.training import Training, fingerprint
 from cerec.runs.unused import unused
 from cerec.settings.models import find
@@ -76,7 +76,7 @@ def cotrain(
     return Run(
         data,
         parts,
-        kept_of(scorer, facts),
+        stored_of(scorer, facts),
         config=config,
         seed=seed,
         vectors=agent.vectors() if agent.learned else None,

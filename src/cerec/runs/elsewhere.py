@@ -12,7 +12,7 @@ from cerec.errors import RunError, positive
 from cerec.recommend.brought import Brought
 from cerec.recommend.protocol import Doubles, Pair
 from cerec.recommend.subject import Subject
-from cerec.runs.kept import Kept, same_recommender
+from cerec.runs.stored import StoredModel, same_recommender
 
 if TYPE_CHECKING:
     from cerec.recommend.checks import Check
@@ -22,7 +22,7 @@ class Elsewhere:
     """The part of `Run` that knows a brought recommender."""
 
     data: Dataset
-    kept: Kept
+    model: StoredModel
     meta: Mapping[str, Any]
     known: Ragged
     brought: Brought | None
@@ -65,7 +65,7 @@ class Elsewhere:
     @property
     def lost(self) -> tuple[str, ...]:
         """What the recommender answers while it is at hand, and a saved run cannot."""
-        return tuple(self.meta.get("lost", self.kept.lost))
+        return tuple(self.meta.get("lost", self.model.lost))
 
     def refuse_lost(self) -> None:
         """Refuse to answer by other means than the run was made with."""

@@ -23,8 +23,8 @@ from cerec.recommend.linear.gram import longest
 from cerec.recommend.linear.weighing import Marks, Weighing
 from cerec.runs.agents import learn_agent
 from cerec.runs.evaluate import final_figures
-from cerec.runs.kept import Kept
 from cerec.runs.run import Run
+from cerec.runs.stored import StoredModel
 from cerec.runs.training import Training
 from cerec.runs.unused import unused
 from cerec.settings.linear import LinearConfig
@@ -58,23 +58,23 @@ def fit(data: Dataset, parts: Split, job: Training) -> Run:
     weighing, material, sample, looks = choose_weights(weighed, parts.valid, turns)
     looked = _looked(material, parts, settings, progress, sample)
     progress("measuring")
-    kept = Kept.linear(build(material, looked.chosen, factors=looked.factors))
-    metrics = final_figures(kept.subject(data, facts, parts.train), parts)
+    model = StoredModel.linear(build(material, looked.chosen, factors=looked.factors))
+    metrics = final_figures(model.subject(data, facts, parts.train), parts)
     known, refitted = parts.train, not settings.holdout and bool(parts.valid.size + parts.test.size)
     if refitted:
         progress("fitting")
         known = everything(parts)
         material = weighed(weighing, known)
-        kept = Kept.linear(build(material, looked.chosen))
+        model = StoredModel.linear(build(material, looked.chosen))
     vectors, rows = None, progress.rows
     if settings.agent:
-        subject = kept.subject(data, facts, known)
+        subject = model.subject(data, facts, known)
         vectors, learned = learn_agent(data, subject, job.config, seed=job.seed, on_row=job.on_row)
         rows = rows + learned
     return Run(
         data,
         parts,
-        kept,
+        model,
         known=known,
         config=job.config,
         seed=job.seed,

@@ -47,7 +47,7 @@ def guest(run: Run, history: Iterable[object]) -> Run:
         user_columns={},
     )
     none = Ragged(np.zeros(2, np.int64), np.zeros(0, np.int32))
-    alone = type(run)(data, Split(known, none, none), run.kept, config=run.config, meta=run.meta)
+    alone = type(run)(data, Split(known, none, none), run.model, config=run.config, meta=run.meta)
     alone.facts = run.facts
     alone.subject = replace(subject, known=known, model=made)
     return alone

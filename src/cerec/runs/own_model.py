@@ -15,8 +15,8 @@ from cerec.data.split import Split
 from cerec.errors import ConfigError, DataError
 from cerec.recommend.protocol import Trainable
 from cerec.runs.evaluate import final_figures
-from cerec.runs.kept import kept_scores
 from cerec.runs.run import Run
+from cerec.runs.stored import stored_scores
 from cerec.runs.training import Training
 
 BLOCK = 1024
@@ -34,14 +34,14 @@ def fit_model(data: Dataset, parts: Split, job: Training, model: Trainable) -> R
     """The run of a model that learned from the train part; effects are fitted to its scores."""
     model.fit(data, parts.train, seed=job.seed)
     facts = Facts.build(data)
-    kept = kept_scores(scores_in_order(model, data), facts)
+    stored = stored_scores(scores_in_order(model, data), facts)
     return Run(
         data,
         parts,
-        kept,
+        stored,
         config=job.config,
         seed=job.seed,
-        metrics=final_figures(kept.subject(data, facts, parts.train), parts),
+        metrics=final_figures(stored.subject(data, facts, parts.train), parts),
         meta={
             "finished": True,
             "model": type(model).__name__,

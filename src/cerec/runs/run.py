@@ -40,8 +40,8 @@ from cerec.runs.folder import (
     split_arrays,
     versions,
 )
-from cerec.runs.kept import Kept, kept_from
 from cerec.runs.questions import GUEST, Questions
+from cerec.runs.stored import StoredModel, stored_from
 
 if TYPE_CHECKING:
     from cerec.explain.explainer import Explainer
@@ -73,7 +73,7 @@ class Run(Questions, Audits, Elsewhere):
         self,
         data: Dataset,
         split: Split,
-        kept: Kept,
+        model: StoredModel,
         *,
         known: Ragged | None = None,
         config: RunConfig | Callable[[], RunConfig] | None = None,
@@ -84,7 +84,7 @@ class Run(Questions, Audits, Elsewhere):
         meta: Mapping[str, Any] | None = None,
         brought: Brought | None = None,
     ) -> None:
-        self.data, self.split, self.kept = data, split, kept
+        self.data, self.split, self.model = data, split, model
         self.known = split.train if known is None else known
         """User -> items that are never listed."""
         self._config = config
@@ -126,7 +126,7 @@ class Run(Questions, Audits, Elsewhere):
     @cached_property
     def subject(self) -> Subject:
         """The recommender as it is ranked and explained, in the order of the data."""
-        return self.kept.subject(self.data, self.facts, self.known, self.brought)
+        return self.model.subject(self.data, self.facts, self.known, self.brought)
 
     @cached_property
     def explainer(self) -> Explainer:
@@ -240,7 +240,7 @@ class Run(Questions, Audits, Elsewhere):
         with replacing(folder / "config.toml") as target:
             target.write_text(to_toml(self.config), encoding="utf-8")
         write_arrays(folder / "split.safetensors", split_arrays(self.split))
-        arrays = {f"model.{n}": a for n, a in self.kept.whole(self.brought).items()}
+        arrays = {f"model.{n}": a for n, a in self.model.whole(self.brought).items()}
         arrays |= {"known.indptr": self.known.indptr, "known.indices": self.known.indices}
         if self.vectors is not None:
             arrays["agent.vectors"] = self.vectors
@@ -256,7 +256,7 @@ class Run(Questions, Audits, Elsewhere):
             "version": self.version,
             "seed": self.seed,
             "data": {"name": self.data.name, "fingerprint": self.data.fingerprint},
-            "recommender": {"kind": self.kept.kind, "fidelity": self.kept.fidelity},
+            "recommender": {"kind": self.model.kind, "fidelity": self.model.fidelity},
             "metrics": self.metrics,
             "meta": {**self.meta, "lost": list(self.lost)} if self.lost else self.meta,
         }
@@ -277,7 +277,7 @@ def open_run(folder: str | Path, *, recommender: Any = None, fitted: bool = Fals
     run = Run(
         data,
         read_split(path / "split.safetensors", *shape),
-        kept_from(**facts["recommender"], arrays=arrays, path=weights, shape=shape),
+        stored_from(**facts["recommender"], arrays=arrays, path=weights, shape=shape),
         known=read_part(weights, arrays, "known", *shape),
         config=lambda: _config(path / "config.toml"),
         seed=facts["seed"],

@@ -31,8 +31,8 @@ from cerec.explain.lookup import row_of
 from cerec.recommend.linear.growing import grown
 from cerec.recommend.linear.model import LinearArrays
 from cerec.recommend.linear.weighing import Marks, Weighing
-from cerec.runs.kept import Kept
 from cerec.runs.run import Run
+from cerec.runs.stored import StoredModel
 
 Rows = NDArray[np.integer]
 
@@ -52,7 +52,7 @@ def update(
     gone[[row_of(run.data.users, user) for user in forget]] = False
     if interactions is None and items is None and gone.all():
         raise ConfigError("nothing to do; give interactions, items, or users to forget")
-    if run.kept.kind != "linear" or "chosen" not in run.meta:
+    if run.model.kind != "linear" or "chosen" not in run.meta:
         raise RunError("only a run of the default recommender can be updated; train again instead")
     new = _given(run.data, interactions, items)
     data = run.data if new is None else joined(run.data, new)
@@ -107,7 +107,7 @@ def _next(run: Run, data: Dataset, new: Dataset | None) -> Run:
         return Ragged.from_pairs(u[u >= 0], i[u >= 0], len(data.users))
 
     known, facts = moved(run.known, more=True), Facts.build(data)
-    old = LinearArrays(**{f.name: run.kept.arrays[f.name] for f in fields(LinearArrays)})
+    old = LinearArrays(**{f.name: run.model.arrays[f.name] for f in fields(LinearArrays)})
     values = _values(run.data, run.facts, data, facts)
     chosen = {n: x for n, x in run.meta["chosen"]["weights"].items() if n != "looks"}
     weight = Marks.of(data).weights(known, Weighing(**chosen))
@@ -128,7 +128,7 @@ def _next(run: Run, data: Dataset, new: Dataset | None) -> Run:
     return Run(
         data,
         parts,
-        Kept.linear(made),
+        StoredModel.linear(made),
         known=known,
         config=run.config,
         seed=run.seed,

@@ -18,8 +18,8 @@ from cerec.recommend.brought import Brought
 from cerec.recommend.checks import check as compare
 from cerec.runs.agents import learn_agent
 from cerec.runs.evaluate import final_figures
-from cerec.runs.kept import kept_brought
 from cerec.runs.run import Run
+from cerec.runs.stored import stored_brought
 from cerec.runs.train import checked
 from cerec.settings.data import SplitConfig
 from cerec.settings.run import RunConfig
@@ -61,15 +61,15 @@ def explainer(
     with training_threads(learning=agent):
         if check and (found := compare(data, facts, brought, seconds=_CHECKED)).problem:
             raise DataError(f"{found}; or pass check=False")
-        kept = kept_brought(brought, data, facts)
-        subject = kept.subject(data, facts, brought.known, brought)
+        stored = stored_brought(brought, data, facts)
+        subject = stored.subject(data, facts, brought.known, brought)
         learned: tuple[NDArray[np.float32] | None, list[Row]] = None, []
         if agent:
             learned = learn_agent(data, subject, config, seed=seed, on_row=on_row)
         return Run(
             data,
             parts,
-            kept,
+            stored,
             known=brought.known,
             config=config,
             seed=seed,

@@ -47,9 +47,9 @@ def run_facts(run: Run) -> dict[str, Any]:
                 strict=True,
             )
         ],
-        "recommender": run.kept.kind,
+        "recommender": run.model.kind,
         "effects": run.subject.source,
-        "fidelity": run.kept.fidelity,
+        "fidelity": run.model.fidelity,
         "histories": hasattr(run.subject.model, "scores_from"),
         "metrics": clean(run.metrics),
         "settings": clean({**run.meta, "seed": run.seed, "config": asdict(run.config)}),

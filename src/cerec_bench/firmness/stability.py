@@ -27,7 +27,7 @@ from cerec.recommend.rank import ranks_after
 from cerec.recommend.subject import Subject
 from cerec.rng import generator
 from cerec.runs.fit import everything
-from cerec.runs.kept import Kept
+from cerec.runs.stored import StoredModel
 from cerec.settings.linear import LinearConfig
 
 FOLDS = 10
@@ -55,7 +55,9 @@ class World:
         """The recommender fitted to these interactions, or to all."""
         history = self.history if history is None else history
         material = Material(history, np.ones(history.size), self.facts)
-        return Kept.linear(build(material, self.chosen)).subject(self.data, self.facts, history)
+        return StoredModel.linear(build(material, self.chosen)).subject(
+            self.data, self.facts, history
+        )
 
     def without(self, fold: int, *, seed: int = 0) -> Ragged:
         """The interactions but for one fold; folds are disjoint and of equal size."""

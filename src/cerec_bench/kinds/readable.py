@@ -24,7 +24,7 @@ from cerec.recommend.protocol import Doubles
 from cerec.recommend.rank import lists
 from cerec.rng import generator
 from cerec.runs.fit import fit
-from cerec.runs.kept import linear_subject
+from cerec.runs.stored import linear_subject
 from cerec.runs.training import Training
 from cerec.settings.run import LINEAR, RunConfig
 from cerec_bench.cells import Cell, Table
@@ -72,7 +72,7 @@ def _fitted(data: Dataset, train: Ragged, valid: Ragged) -> LinearArrays:
     nothing = Ragged(np.zeros(len(train) + 1, np.int64), np.zeros(0, np.int32))
     config = RunConfig(model={"name": LINEAR, "holdout": True})
     run = fit(data, Split(train, valid, nothing), Training(config, 0, {}, time.perf_counter()))
-    return LinearArrays(**run.kept.arrays)
+    return LinearArrays(**run.model.arrays)
 
 
 def _shares(model: Linear, known: Ragged, test: Ragged, rows: NDArray[np.int64]) -> Table:

@@ -84,8 +84,8 @@ class Theme:
     @classmethod
     def of(cls, run: Run) -> Theme:
         """A run; its agent is learned once more with every seed."""
-        a = run.kept.arrays
-        factors = (a["user"], a["item"]) if run.kept.kind == "factors" else None
+        a = run.model.arrays
+        factors = (a["user"], a["item"]) if run.model.kind == "factors" else None
         return cls(run.data.name, run.data, run.split, run.subject, run.config, factors)
 
 

@@ -116,5 +116,5 @@ def test_what_was_chosen_is_said(tmp_path, capsys: pytest.CaptureFixture[str]) -
     assert "count alike, half after 10 days" in words
     assert "values are on fewer than 5 items and are left out" in words
     assert cerec.open(tmp_path / "run").meta["chosen"]["weights"]["half_life"] == 864000.0
-    weight = run.kept.arrays["weight"]
+    weight = run.model.arrays["weight"]
     assert 0 < weight.min() < weight.max() == 1.0

@@ -53,7 +53,7 @@ _MOST_SCORES = 200_000_000  # 1.6 GB
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class StoredModel:
     """A finished recommender."""
 
     kind: str
@@ -64,9 +64,9 @@ class Kept:
     """Methods of a brought recommender that no array holds."""
 
     @staticmethod
-    def linear(arrays: LinearArrays) -> Kept:
+    def linear(arrays: LinearArrays) -> StoredModel:
         """The default recommender."""
-        return Kept("linear", arrays.named())
+        return StoredModel("linear", arrays.named())
 
     def subject(
         self, data: Dataset, facts: Facts, known: Ragged, brought: Brought | None = None
@@ -132,27 +132,29 @@ def _refuse_strange(vocabulary: NDArray[Any], facts: Facts) -> None:
         raise RunError(f"the run knows values that its data lack; {MEND}")
 
 
-def kept_of(scorer: Scorer, facts: Facts) -> Kept:
+def stored_of(scorer: Scorer, facts: Facts) -> StoredModel:
     """A trained factor model or table of scores, with effects fitted to it."""
     if scorer.matrix is None:
-        return kept_factors(scorer.user, scorer.item, facts)
-    return kept_scores(scorer.matrix, facts)
+        return stored_factors(scorer.user, scorer.item, facts)
+    return stored_scores(scorer.matrix, facts)
 
 
-def kept_scores(matrix: NDArray[Any], facts: Facts) -> Kept:
+def stored_scores(matrix: NDArray[Any], facts: Facts) -> StoredModel:
     """A table of scores with effects fitted to it."""
     found = fitted(matrix, facts)
     arrays = {"matrix": matrix, "basis": found.basis, "value": found.value}
-    return Kept("scores", arrays, found.fidelity)
+    return StoredModel("scores", arrays, found.fidelity)
 
 
-def kept_factors(user: NDArray[Any], item: NDArray[Any], facts: Facts) -> Kept:
+def stored_factors(user: NDArray[Any], item: NDArray[Any], facts: Facts) -> StoredModel:
     """A factor model with canonical effects."""
     found = canonical(user, item, facts)
-    return Kept("factors", {"user": user, "item": item, "value": found.value}, found.fidelity)
+    return StoredModel(
+        "factors", {"user": user, "item": item, "value": found.value}, found.fidelity
+    )
 
 
-def kept_brought(brought: Brought, data: Dataset, facts: Facts) -> Kept:
+def stored_brought(brought: Brought, data: Dataset, facts: Facts) -> StoredModel:
     """A brought recommender: its vectors or weights where it is one of our adapters."""
     r = brought.recommender
     asked = tuple(n for n in ("rescore", "scores_from") if brought.has(n))
@@ -162,17 +164,17 @@ def kept_brought(brought: Brought, data: Dataset, facts: Facts) -> Kept:
     if isinstance(r, HasEffects):
         vocabulary, place = brought.own_effects(data, facts)
         arrays |= {"vocabulary": vocabulary, "place": place, "scale": brought.scale()}
-        return Kept("scores", arrays, None, asked)
+        return StoredModel("scores", arrays, None, asked)
     if not brought.has("rescore"):
         found = fitted(brought.scores, facts, n_users=len(data.users))
         arrays |= {"basis": found.basis, "value": found.value}
         if isinstance(r, ItemItem):
-            return Kept("itemitem", {**_weights(r, brought), **arrays}, found.fidelity)
-        return Kept("scores", arrays, found.fidelity, asked)
-    return Kept("scores", arrays, None, asked)
+            return StoredModel("itemitem", {**_weights(r, brought), **arrays}, found.fidelity)
+        return StoredModel("scores", arrays, found.fidelity, asked)
+    return StoredModel("scores", arrays, None, asked)
 
 
-def _factors(r: Factors, brought: Brought, data: Dataset, facts: Facts) -> Kept:
+def _factors(r: Factors, brought: Brought, data: Dataset, facts: Facts) -> StoredModel:
     user, gone_user = _rows(r.user, brought.user_at)
     item, gone_item = _rows(r.item, brought.item_at)
     arrays: dict[str, NDArray[Any]] = {"user": user, "item": item}
@@ -182,11 +184,11 @@ def _factors(r: Factors, brought: Brought, data: Dataset, facts: Facts) -> Kept:
     if isinstance(r, FeatureFactors):
         vocabulary, place = brought.own_effects(data, facts)
         more = {"value": r.value[place], "vocabulary": vocabulary, "scale": brought.scale()}
-        return Kept("factors", arrays | more)
+        return StoredModel("factors", arrays | more)
     there = np.ones(len(item), bool)
     there[gone_item] = False
     found = canonical(user, item, facts, items=there)
-    return Kept("factors", arrays | {"value": found.value}, found.fidelity)
+    return StoredModel("factors", arrays | {"value": found.value}, found.fidelity)
 
 
 def _rows(table: NDArray[Any], at: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -261,20 +263,18 @@ def same_recommender(kept: Subject, data: Dataset, brought: Brought) -> None:
         )
 
 
-def kept_from(
+def stored_from(
     kind: str,
     arrays: Mapping[str, NDArray[Any]],
     fidelity: Any,
     path: Path,
     shape: tuple[int, int],
-) -> Kept:
-    """What `Kept.arrays` became on disk, checked for the arrays it must have, of so many users and
-    items.
-    """
+) -> StoredModel:
+    """The model whose arrays are on disk, checked: of so many users and items."""
     mine = {n.removeprefix("model."): a for n, a in arrays.items() if n.startswith("model.")}
     missing = [name for name in _NEEDED[kind] if name not in mine]
     if missing:
         raise RunError(f"{path}: holds no {missing[0]!r}; {MEND}")
     refuse_misshapen(path, kind, mine, shape)
     names = [*_NEEDED[kind], *(n for n in _OPTIONAL.get(kind, ()) if n in mine)]
-    return Kept(kind, {name: mine[name] for name in names}, fidelity)
+    return StoredModel(kind, {name: mine[name] for name in names}, fidelity)
