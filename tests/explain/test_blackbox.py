@@ -80,14 +80,6 @@ def test_sets_are_asked_for_in_batches() -> None:
     assert x._by_row.asked == sum(calls)
 
 
-def test_an_order_says_what_to_try_first_and_changes_no_answer() -> None:
-    x = asked()
-    box, pairs = x._by_row, listed_pairs(x, K)[:6]
-    plain = [e.changes for e in x.explain_many(pairs, k=K, by="attributes")]
-    box._order = lambda user, item: np.random.default_rng(0).normal(size=len(box._pairs))
-    assert [e.changes for e in x.explain_many(pairs, k=K, by="attributes")] == plain
-
-
 def test_why_not_and_tables() -> None:
     x = asked()
     other = x.data.items[int(x.listed(0, K + 3)[-1])]

@@ -22,15 +22,16 @@ from cerec.explain.options import Options
 from cerec.explain.render import Assembler, kept_notes
 from cerec.explain.row_explainer import RowExplainer, question_of
 from cerec.explain.wording import LATE, OUTCOME
+from cerec.recommend.fitted import FittedScores, fitted
 from cerec.recommend.protocol import Doubles
 from cerec.recommend.rank import ranks_after
 from cerec.recommend.subject import Subject
+from cerec.rng import generator
 
 Rescore = Callable[[int, int, Sequence[Sequence[Pair]]], Doubles]
 """(n,) scores of an item for a user, by rows, had it each of these sets of values."""
-Order = Callable[[int, int], Doubles]
-"""(user, item) -> (V,) what a value of the facts may do to the score; tried in that order."""
 _SECONDS = 2.0  # for a question, where the asker sets no budget
+_USERS, _BLOCK, _FIT = 100, 10, 2.0  # that are scored for the fit: together, seconds for all
 
 
 class _Scores:
@@ -58,10 +59,9 @@ class BlackBox(RowExplainer):
         subject: Subject,
         rescore: Rescore,
         history: Histories | None = None,
-        order: Order | None = None,
     ) -> None:
         facts = subject.facts
-        self._rescore, self._order = rescore, order
+        self._rescore, self._given = rescore, subject
         self.asked = 0
         """Sets of values that the model was asked to score."""
         inner = _Scores(subject, facts.n_values)
@@ -103,6 +103,19 @@ class BlackBox(RowExplainer):
         facts = self.subject.facts
         return [pair_of(self.data, facts, v) for v in range(facts.n_values)]
 
+    @cached_property
+    def _fit(self) -> tuple[NDArray[np.int32], FittedScores]:
+        """Effects fitted to the scores of some users: what changes to try first."""
+        users = np.unique(np.linspace(0, len(self.data.users) - 1, _USERS).astype(np.int64))
+        end, made = time.monotonic() + _FIT, []
+        users = generator(0, "blackbox/fit").permutation(users)
+        for n in range(0, len(users), _BLOCK):
+            made.append(self._given.scores(users[n : n + _BLOCK]))
+            if time.monotonic() > end:
+                break
+        found = fitted(np.concatenate(made), self.subject.facts)
+        return found.vocabulary, FittedScores(self._given.scores, found.basis, found.value)
+
     def explanations(
         self,
         user: NDArray[np.integer],
@@ -129,13 +142,15 @@ class BlackBox(RowExplainer):
         why_not: bool,
     ) -> Explanation:
         """The engine says where the item stands; the search what would flip it."""
+        vocabulary, fit = self._fit  # once, outside the time of any question
+        hints = np.zeros(self.subject.facts.n_values)
+        hints[vocabulary] = fit.both(user)[1][0]
         end = time.monotonic() + (asked.budget or _SECONDS)
         question = replace(question_of(asked, why_not=why_not), alternatives=0)
         start = self.solver.asked(user, item, values, question)
         certificate: Certificate | None = "minimum"
         late = False
         if start.answers.status[0] == 1 and start.answers.replacement[0] >= 0:
-            hints = None if self._order is None else self._order(int(user[0]), int(item[0]))
             search = Search(
                 self.scores, self.subject, start.answers, values, asked, end, why_not=why_not
             )

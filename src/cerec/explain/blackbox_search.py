@@ -1,19 +1,20 @@
 """The search for the smallest change of an item whose recommender scores it by itself.
 
-All single changes first: one that flips is a smallest answer. Then pairs of those that move the
-item most, in the order of what their parts do together; a pair that flips is a smallest answer
-where every single change was tried. Then one more change at a time, and in the end those left out
-that can be.
+All single changes first, in the order of a fit: one that flips is a smallest answer. Then one more
+change at a time, and those left out that can be. Where that takes more than two, pairs of the
+changes that move the item most, in the order of what their parts do together. A pair is a smallest
+answer where every single change was tried.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cerec.explain.changes.answers import Answers
 from cerec.explain.changes.values import NO_GAIN, NO_LOSS, Values
@@ -23,13 +24,27 @@ from cerec.recommend.protocol import Doubles
 from cerec.recommend.subject import Subject
 
 _ENOUGH = 0.1  # share of the time for further single changes, with an answer in hand
-_PAIRS = 0.7  # share of the time after which pairs give way to larger sets
+_GROWN = 0.6  # share of the time after which a set grows no more
 _EACH, _PAIRED = 8, 64  # single changes of one value, and of all, that are combined
 _GROWTH = 4  # of batches
 
 Move = tuple[int, int]
 """What is lost and gained, -1 for nothing."""
 Moves = tuple[Move, ...]
+_NOTHING = np.zeros(0, np.int64)
+
+
+class _Singles:
+    """Single changes as a table, made into sets when they are asked about."""
+
+    def __init__(self, table: NDArray[np.int64]) -> None:
+        self._table = table
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __getitem__(self, part: slice) -> list[Moves]:
+        return [((x, g),) for x, g in self._table[part].tolist()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,34 +82,32 @@ class Search:
         self.late = False
         """Whether the time ended before everything was tried."""
 
-    def run(self, hints: Doubles | None) -> Found | None:
-        """The best answer."""
+    def run(self, hints: Doubles) -> Found | None:
+        """The best answer; `hints` (V,): what a value may do to the score."""
         most = self._asked.max_changes or len(self._own) + 1
-        moves = list(self._moves())
-        if hints is not None:
-            moves.sort(key=lambda m: -self._sign * _hint(m, hints))
         tried: list[tuple[Moves, float]] = []
         found: Found | None = None
-        for one in self._ask([(m,) for m in moves], 1.0):
+        for one in self._ask(self._singles(hints), 1.0):
             tried.append(one)
             found = self._better(found, *one, "minimum")
             if found is not None and self._spent() > _ENOUGH:
                 break
         if found is not None or most == 1:
             return found
-        every, self.late = not self.late, False
-        pool = self._pool(tried)
-        best: tuple[Moves, float] = ((), np.inf)
-        for pair in self._ask(self._pairs(pool), _PAIRS):
-            found = self._better(found, *pair, "minimum" if every else "irreducible")
-            best = min(best, (pair[0], self._sign * pair[1]), key=lambda t: t[1])
-            if found is not None and self._spent() > _ENOUGH:
-                break
-        if found is not None or most == 2:
-            self.late |= not every
-            return found
+        every, pool = not self.late, self._pool(tried)
         self.late = False
-        return self._longer([m for m, _ in pool], best[0], most)
+        found = self._grown([m for m, _ in pool], most)
+        late = self.late
+        certificate: Certificate = "minimum" if every else "irreducible"
+        if found is not None and len(found.moves) == 2:
+            return replace(found, certificate=certificate)
+        pair: Found | None = None
+        for one in self._ask(self._pairs(pool), 1.0):
+            pair = self._better(pair, *one, certificate)
+            if pair is not None and self._spent() > _GROWN:
+                break
+        self.late = late or not every
+        return pair or found
 
     def _better(
         self, found: Found | None, moves: Moves, score: float, certificate: Certificate
@@ -127,18 +140,15 @@ class Search:
         ]
         return [pair for fall, pair in sorted(both, key=lambda t: t[0]) if -fall >= need / 2]
 
-    def _longer(self, pool: list[Move], kept: Moves, most: int) -> Found | None:
+    def _grown(self, pool: list[Move], most: int) -> Found | None:
         """The most helpful change added until the item flips, then those left out that can be."""
-        score = np.inf
-        while len(kept) < most:
+        kept: Moves = tuple(pool[:1])
+        while 0 < len(kept) < most:
             wider = [(*kept, m) for m in pool if _together((*kept, m))]
-            tried = list(self._ask(wider, 1.0))
+            tried = list(self._ask(wider, _GROWN))
             if not tried:
                 return None
-            moves, now = min(tried, key=lambda t: self._sign * t[1])
-            if self._sign * now >= score:
-                return None
-            kept, score = moves, self._sign * now
+            kept, now = min(tried, key=lambda t: self._sign * t[1])
             if self._flips(now):
                 return self._reduced(kept, now)
         return None
@@ -155,26 +165,31 @@ class Search:
             kept, score = moves, now
         return Found(kept, score, "irreducible")
 
-    def _moves(self) -> Iterator[Move]:
-        v, kinds = self._values, self._asked.changes
-        own = set(self._own)
-        lose = [x for x in own if not v.mark[x] & NO_LOSS]
-        for x in sorted(lose):
-            if kinds != "remove":
-                yield from ((x, g) for g in self._gains(int(v.relation[x])) if g not in own)
-            if kinds != "replace":
-                yield x, -1
+    def _singles(self, hints: Doubles) -> _Singles:
+        """All single changes, those that may do most first."""
+        v, kinds, own = self._values, self._asked.changes, self._own
+        worth, parts = np.append(hints, 0.0), []  # -1 is nothing, and worth nothing
+        for x in own:
+            if v.mark[x] & NO_LOSS:
+                continue
+            gains = self._gains(int(v.relation[x])) if kinds != "remove" else _NOTHING
+            gains = gains if kinds == "replace" else np.append(gains, -1)
+            parts.append(np.column_stack([np.full(len(gains), x), gains]))
         if kinds == "any":
-            has = {int(v.relation[x]) for x in own}
-            for r in sorted(r for r in has if v.several[r]):
+            for r in sorted({int(v.relation[x]) for x in own if v.several[v.relation[x]]}):
                 gains = self._gains(r)
-                yield from ((-1, g) for g in gains if g not in own and not v.mark[g] & NO_GAIN)
+                gains = gains[v.mark[gains] & NO_GAIN == 0]
+                parts.append(np.column_stack([np.full(len(gains), -1), gains]))
+        moves = np.concatenate([np.zeros((0, 2), np.int64), *parts])
+        fall = worth[moves[:, 0]] - worth[moves[:, 1]]
+        return _Singles(moves[np.argsort(-self._sign * fall, kind="stable")])
 
-    def _gains(self, relation: int) -> list[int]:
+    def _gains(self, relation: int) -> NDArray[np.int64]:
         v = self._values
-        return [int(g) for g in v.gain[v.gain_at[relation] : v.gain_at[relation + 1]]]
+        gains = np.asarray(v.gain[v.gain_at[relation] : v.gain_at[relation + 1]], np.int64)
+        return gains[~np.isin(gains, self._own)]
 
-    def _ask(self, tries: list[Moves], share: float) -> Iterator[tuple[Moves, float]]:
+    def _ask(self, tries: list[Moves] | _Singles, share: float) -> Iterator[tuple[Moves, float]]:
         """Every set with its score, in growing batches, until this share of the time is spent."""
         at = 0
         while at < len(tries):
@@ -204,10 +219,6 @@ class Search:
     def _spent(self) -> float:
         """The share of the time that is over."""
         return (time.monotonic() - self._start) / max(self._end - self._start, 1e-9)
-
-
-def _hint(move: Move, hints: Doubles) -> float:
-    return sum(sign * float(hints[v]) for v, sign in zip(move, (1, -1), strict=True) if v >= 0)
 
 
 def _together(moves: Moves) -> bool:
