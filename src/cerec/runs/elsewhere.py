@@ -28,15 +28,13 @@ class Elsewhere:
     brought: Brought | None
     """The recommender, while it is at hand."""
 
-    @property
-    def subject(self) -> Subject:
-        """The recommender in the order of the data."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
 
-    @property
-    def facts(self) -> Facts:
-        """What is known of each item."""
-        raise NotImplementedError
+        @property
+        def subject(self) -> Subject: ...  # noqa: D102  of `Run`
+
+        @property
+        def facts(self) -> Facts: ...  # noqa: D102
 
     def check(self, users: int = 200, k: int = 20) -> Check:
         """Compare the recommender with what it says itself: its own lists, the order of its ids,

@@ -22,7 +22,8 @@ from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError, DataError, RunError
 from cerec.lazy import Later
 from cerec.manifest import MEND
-from cerec.recommend.adapters import Factors, FeatureFactors, ItemItem
+from cerec.recommend.adapters.factors import Factors, FeatureFactors
+from cerec.recommend.adapters.itemitem import ItemItem
 from cerec.recommend.brought import Answering, Brought, vocabulary_at
 from cerec.recommend.canonical import SUPPORT, FactorScores, canonical, vocabulary_of
 from cerec.recommend.fitted import FittedScores, OwnEffects, fitted
