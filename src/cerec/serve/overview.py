@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cerec.explain.explanation import ANSWERED, Explanation
+from cerec.explain.explanation import ANSWERED
 from cerec.explain.options import Options
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SAMPLE_USERS = 100
 SAMPLE_ITEMS = 10
 AUDITED_USERS = 500
-_MOST, _TOGETHER = 12, 1024
+_TOGETHER = 1024
 
 
 def run_facts(run: Run) -> dict[str, Any]:
@@ -76,8 +76,6 @@ def overview(run: Run, k: int = 20) -> dict[str, Any]:
         "certificates": dict(sorted(Counter(e.certificate or "none" for e in verified).items())),
         "sizes": _histogram([e.size for e in verified]),
         "falls": _histogram([(e.rank_after or 0) - (e.rank_before or 0) for e in verified]),
-        "decisive": _decisive(verified),
-        "relations": _relations(verified),
     }
 
 
@@ -122,39 +120,6 @@ def _pairs(run: Run, k: int) -> list[tuple[str, str]]:
 
 def _histogram(values: list[int]) -> list[dict[str, int]]:
     return [{"value": v, "count": n} for v, n in sorted(Counter(values).items())]
-
-
-def _decisive(explanations: list[Explanation]) -> list[dict[str, Any]]:
-    """Attributes whose loss most often takes an item out of a list."""
-    count: Counter[tuple[str, str]] = Counter()
-    users: dict[tuple[str, str], set[str]] = {}
-    names: dict[tuple[str, str], tuple[str, str]] = {}
-    for e in explanations:
-        for c in e.changes:
-            if c.before is not None:
-                key = (c.relation, c.before)
-                count[key] += 1
-                users.setdefault(key, set()).add(e.user)
-                names[key] = (c.relation_name or c.relation, c.before_name or c.before)
-    best = sorted(count, key=lambda key: (-count[key], key))[:_MOST]
-    return [
-        {
-            "relation": {"id": key[0], "name": names[key][0]},
-            "attribute": {"id": key[1], "name": names[key][1]},
-            "explanations": count[key],
-            "users": len(users[key]),
-        }
-        for key in best
-    ]
-
-
-def _relations(explanations: list[Explanation]) -> list[dict[str, Any]]:
-    """How often each relation takes part in an explanation."""
-    count: Counter[tuple[str, str]] = Counter()
-    for e in explanations:
-        count.update({(c.relation, c.relation_name or c.relation) for c in e.changes})
-    ordered = sorted(count.items(), key=lambda entry: (-entry[1], entry[0]))
-    return [{"id": id_, "name": name, "explanations": n} for (id_, name), n in ordered]
 
 
 def clean(value: Any) -> Any:

@@ -142,8 +142,6 @@ class Overview(BaseModel):
     certificates: dict[str, int]
     sizes: list[dict[str, int]]
     falls: list[dict[str, int]]
-    decisive: list[dict[str, Any]]
-    relations: list[dict[str, Any]]
 
 
 class Audit(BaseModel):

@@ -203,7 +203,7 @@ class Service:
         return run_facts(self._run)
 
     def overview(self) -> Future[Page]:
-        """Training curves, and coverage, sizes and decisive attributes over a sample of users."""
+        """Training curves, and coverage and sizes of explanations over a sample of users."""
         return self._later("overview", lambda: overview(self._run))
 
     def audit(self) -> Future[Page]:

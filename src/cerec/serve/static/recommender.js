@@ -19,6 +19,7 @@ export function dependsView(a, { relation = null, link = null } = {}) {
       el("figure", { class: "tile figure" }, el("figcaption", {}, "Main parameters"),
         bars(main.map(bar), "Share of what lifts listed items above the average unseen item"),
         el("p", { class: "fine" }, `Shares of the lead of ${count(a.pairs)} listed items, of ${plural(a.users, "user")}, over the average unseen item.`,
+          a.everybody && ` ${percent(a.everybody.value)} of it is what everybody makes of attributes.`,
           small > 0 && ` ${plural(small, "more relation has", "more relations have")} next to nothing.`)),
       opened && el("figure", { class: "tile figure", id: "opened" }, opening(opened, a, link))),
     groups(a, main),

@@ -1,6 +1,6 @@
 // The whole run: data, accuracy, training, and what its explanations look like.
 import { count, el, number, percent, plural } from "./dom.js";
-import { bars, columns, curve, ring } from "./charts.js";
+import { columns, curve, ring } from "./charts.js";
 import { dependsView } from "./recommender.js";
 
 const DATA = [["users", "users"], ["items", "items"], ["interactions", "interactions"], ["triples", "facts"], ["relations", "relations"], ["values", "attribute values"]];
@@ -76,12 +76,8 @@ function explaining(o) {
             el("li", {}, el("b", {}, percent(verified ? minimum / verified : null)), " proven smallest")))),
       el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Changes needed")),
         sizes.length ? columns(sizes, "How many changes explanations need", "changes in one explanation") : empty()),
-      el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Most decisive attributes")),
-        o.decisive.length ? bars(o.decisive.map((d) => ({ name: d.attribute.name, group: d.relation.name, value: d.explanations, note: `${count(d.explanations)} · ${plural(d.users, "user")}` })), "Attributes whose loss most often takes an item out of a list") : empty()),
-      el("div", { class: "stack" }, el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "Relations that matter")),
-        o.relations.length ? bars(o.relations.slice(0, 12).map((r) => ({ name: r.name, value: r.explanations, note: percent(r.explanations / verified) })), "Share of explanations each relation takes part in") : empty()),
       el("figure", { class: "tile figure" }, el("figcaption", {}, el("span", {}, "How far items fall")),
-        o.falls.length ? columns(byRange(o.falls), "How many ranks items fall", "ranks lost by the change") : empty()))));
+        o.falls.length ? columns(byRange(o.falls), "How many ranks items fall", "ranks lost by the change") : empty())));
 }
 
 const empty = () => el("p", { class: "empty-note" }, "No explanation in the sample.");
