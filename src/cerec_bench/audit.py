@@ -213,7 +213,7 @@ def write(found: dict[str, list[Row]], results: Path, pages: Path) -> Path:
 def page(found: dict[str, list[Row]]) -> Page:
     """The results page."""
     ranks = {r: np.array([row[f"rank_{r}"] for row in found["order"]]) for r in _ORDERS}
-    n = {part: len(rows) for part, rows in found.items()}
+    n = {part: len(found[part]) for part in PARTS}
     flagged = {p: sum(row["flagged"] for row in found[p]) for p in n if p != "order"}
     within = sum(row["within"] for row in found["planted"])
     seen, lost = (
@@ -262,6 +262,7 @@ def page(found: dict[str, list[Row]]) -> Page:
             "A recommender that learned from what people took does not have the planted weights: "
             "it leaves values of few items to the history. An audit tells what it has.",
             "Worlds of other sizes, and other recommenders.",
+            *(row["note"] for row in found.get("notes", [])),
         ),
     )
 
