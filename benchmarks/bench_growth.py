@@ -26,7 +26,7 @@ def measure(times: int) -> dict[str, float]:
     """One fit, with settings as they are; choosing costs a fixed number of such fits."""
     from cerec.data.facts import Facts
     from cerec.data.ragged import Ragged
-    from cerec.recommend.linear.fit import Chosen, Material, build
+    from cerec.recommend.linear.fit import Chosen, FitMaterial, build
     from cerec.recommend.linear.folding import Folding
     from cerec.threads import training_threads
 
@@ -47,7 +47,7 @@ def measure(times: int) -> dict[str, float]:
     facts = Facts(relation, rows, of_item, of_item.transpose(n_values))
     with training_threads(learning=False):
         start = time.process_time()
-        material = Material(history, np.ones(history.size), facts)
+        material = FitMaterial(history, np.ones(history.size), facts)
         build(material, Chosen(10.0, 0, 0.02, {0: 0.2}))
         ridge = time.process_time() - start
         chosen = Chosen(10.0, 0, 0.02, {0: 0.2}, Folding(64, 0.1, 5.0, 5.0), 0.5)

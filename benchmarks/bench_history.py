@@ -19,7 +19,7 @@ from cerec.data.facts import Facts
 from cerec.data.load import load
 from cerec.data.split import split
 from cerec.explain.history import Histories, HistoryAnswer
-from cerec.recommend.linear.fit import Chosen, Material, build
+from cerec.recommend.linear.fit import Chosen, FitMaterial, build
 from cerec.recommend.linear.folding import Folding
 from cerec.recommend.linear.model import Linear
 from cerec.settings.data import SplitConfig
@@ -34,7 +34,7 @@ def make(folder: str, *, factors: bool) -> Linear:
     folding = Folding(32, 0.1, 5.0, 5.0, 3) if factors else None
     chosen = Chosen(5.0, 0, 0.03, relations, folding, 0.5 if factors else 0.0)
     print(f"{data}\nmean history {train.counts.mean():.0f}, factors: {'32' if factors else 'none'}")
-    return Linear(build(Material(train, np.ones(train.size), facts), chosen))
+    return Linear(build(FitMaterial(train, np.ones(train.size), facts), chosen))
 
 
 def ranked(scores: np.ndarray, seen: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from cerec.data.split import split
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import RunError
 from cerec.explain.explanation import Explanation
-from cerec.recommend.linear.fit import Chosen, Material, build
+from cerec.recommend.linear.fit import Chosen, FitMaterial, build
 from cerec.runs.run import Run, open_run
 from cerec.runs.stored import StoredModel
 
@@ -26,7 +26,7 @@ from cerec.runs.stored import StoredModel
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = make_world(WorldConfig(users=12, items=60, interactions=150), seed=0)
     parts = split(data, seed=0)
-    material = Material(parts.train, np.ones(parts.train.size), Facts.build(data))
+    material = FitMaterial(parts.train, np.ones(parts.train.size), Facts.build(data))
     weights = {r: 0.5 for r in range(len(data.relations))}
     kept = StoredModel.linear(build(material, Chosen(relations=weights)))
     return Run(data, parts, kept).save(tmp_path_factory.mktemp("run") / "run")

@@ -14,7 +14,7 @@ from cerec.data.ragged import Ragged
 from cerec.explain.explainer import Explainer
 from cerec.explain.explanation import Explanation
 from cerec.recommend.canonical import factor_subject
-from cerec.recommend.linear.fit import Chosen, Material, build
+from cerec.recommend.linear.fit import Chosen, FitMaterial, build
 from cerec.recommend.linear.folding import Folding
 from cerec.recommend.linear.model import Linear
 from cerec.recommend.subject import Subject
@@ -60,7 +60,7 @@ def world(seed: int, **more: Any) -> tuple[Dataset, Facts, Ragged]:
 
 def linear_subject(facts: Facts, known: Ragged, *, factors: bool = False) -> Subject:
     """The default recommender."""
-    material = Material(known, np.ones(known.size), facts)
+    material = FitMaterial(known, np.ones(known.size), facts)
     weights = {int(r): 0.3 for r in np.unique(facts.relation)}
     folding = {"folding": Folding(4, 0.1, 5.0, 1.0), "factor": 0.4} if factors else {}
     chosen = Chosen(penalty=10.0, popularity=0.03, relations=weights, **folding)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from explain_worlds import dataset
 
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.recommend.linear.fit import Chosen, Material, build
+from cerec.recommend.linear.fit import Chosen, FitMaterial, build
 from cerec.recommend.linear.folding import Folding
 from cerec.recommend.linear.model import Linear, LinearArrays
 
@@ -30,7 +30,7 @@ def world(seed: int, *, factors: bool = False, weights: bool = False, **sizes: i
     folding = Folding(4, 0.1, 2.0, 1.0, 2) if factors else None
     relations = {0: 0.1, 1: 0.05}
     chosen = Chosen(1.0, 0, 0.02, relations, folding, 0.5 if factors else 0.0)
-    return Linear(build(Material(history, weight, known), chosen))
+    return Linear(build(FitMaterial(history, weight, known), chosen))
 
 
 def by_hand(direct: np.ndarray, base: np.ndarray, history: list[int]) -> Linear:

@@ -9,7 +9,7 @@ from cerec.data.facts import Facts
 from cerec.data.split import split
 from cerec.data.synthetic.generate import checkerboard
 from cerec.errors import RunError
-from cerec.recommend.base import Recommender
+from cerec.recommend.base import EpochRecommender
 from cerec.recommend.models import build
 from cerec.recommend.negatives import Uniform
 from cerec.recommend.popularity import popularity
@@ -35,7 +35,7 @@ def config(model: str, **changes) -> RecommenderConfig:
     return RecommenderConfig(model=model, **settings)  # type: ignore[arg-type]
 
 
-def learn(model: Recommender, known, epochs: int, rng: np.random.Generator) -> list[float]:
+def learn(model: EpochRecommender, known, epochs: int, rng: np.random.Generator) -> list[float]:
     return [model.epoch(known.row_of(), known.indices, Uniform(), rng=rng) for _ in range(epochs)]
 
 

@@ -17,7 +17,7 @@ from cerec.checkpoint import Arrays, Checkpoint, Row, damaged, read_checkpoint, 
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import RunError
-from cerec.recommend.base import NegativeSampler, Recommender
+from cerec.recommend.base import EpochRecommender, NegativeSampler
 from cerec.recommend.context import context_of
 from cerec.rng import generator
 from cerec.settings.train import SignalConfig, TrainConfig
@@ -63,7 +63,7 @@ class Trainer:
 
     def __init__(
         self,
-        model: Recommender,
+        model: EpochRecommender,
         policy: Policy | None,
         train: Ragged,
         facts: Facts,
@@ -71,7 +71,7 @@ class Trainer:
         config: TrainConfig,
         signals: SignalConfig,
         seed: int,
-        validate: Callable[[Recommender], dict[str, float]],
+        validate: Callable[[EpochRecommender], dict[str, float]],
         watchers: Sequence[Callable[[Row], None]] = (),
         folder: Path | None = None,
         negatives: NegativeSampler | None = None,

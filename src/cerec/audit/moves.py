@@ -14,7 +14,7 @@ _CASES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MoveCause:
     """One part of the change of a score."""
 
     kind: str
@@ -38,7 +38,7 @@ class Moved:
     """Change of its score: the sum of the parts."""
     cutoff: float
     """Change of the score of the last place."""
-    parts: tuple[Change, ...]
+    parts: tuple[MoveCause, ...]
     """Largest first."""
     text: str
 
@@ -56,7 +56,7 @@ def moved(
     """One item of one user, with its sentence; `part` in the order of `names`."""
     order = np.argsort(-np.abs(part), kind="stable").tolist()
     parts = tuple(
-        Change(kind, id_, name, float(part[n]))
+        MoveCause(kind, id_, name, float(part[n]))
         for n, (kind, id_, name) in ((n, names[n]) for n in order)
         if part[n] != 0.0
     )

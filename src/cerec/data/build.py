@@ -24,7 +24,7 @@ ROLES = ("user", "item", "name", "rating", "timestamp")
 
 
 @dataclass(slots=True)
-class Tables:
+class SourceTables:
     """The tables of one dataset; `interactions` may come in parts."""
 
     interactions: list[tuple[Table, int | None]]
@@ -45,7 +45,7 @@ class Tables:
         return [*(table for table, _ in self.interactions), *(t for t in side if t is not None)]
 
 
-def build(name: str, tables: Tables) -> Dataset:
+def build(name: str, tables: SourceTables) -> Dataset:
     """The dataset of `tables`."""
     _check_columns(tables)
     notes = tables.reading.notes
@@ -100,7 +100,7 @@ def _column(pairs: pl.DataFrame, name: str) -> Any:
     return pairs[name].to_numpy() if name in pairs.columns else None
 
 
-def _facts(tables: Tables, items: list[str], listed: list[str]) -> pl.DataFrame:
+def _facts(tables: SourceTables, items: list[str], listed: list[str]) -> pl.DataFrame:
     """`head`, `relation` and `tail` of every fact; the id of an item after an "i", of an entity
     after an "e". The value `Drama` of column `genre` is the entity `genre:Drama` called "Drama"
     (its `value`), unless `Drama` is a listed entity.
@@ -138,7 +138,7 @@ def _facts(tables: Tables, items: list[str], listed: list[str]) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def _check_columns(tables: Tables) -> None:
+def _check_columns(tables: SourceTables) -> None:
     """Give every table the headers the caller named, and refuse what none of them has."""
     have = [c for table in tables.every for c in table.frame.columns]
     for role, header in tables.columns.items():
@@ -221,7 +221,7 @@ def _listed(
     return texts, {i: n for i, n in names if n and n.strip().lower() not in blank}
 
 
-def _user_columns(tables: Tables, n_users: int) -> dict[str, list[str]]:
+def _user_columns(tables: SourceTables, n_users: int) -> dict[str, list[str]]:
     """What else the users' table says, a text for each user; those it does not list come last."""
     table = tables.users
     if table is None:

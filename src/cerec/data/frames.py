@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cerec.data.build import Tables, build
+from cerec.data.build import SourceTables, build
 from cerec.data.columns import Table
 from cerec.data.dataset import Dataset
 from cerec.data.text import one_line
@@ -49,7 +49,7 @@ def from_frames(
         "triples": triples,
         "planted": planted,
     }
-    tables = Tables(
+    tables = SourceTables(
         [(_table("interactions", interactions), None)],
         reading=Reading(bins or {}, lists or {}),
         columns=columns or {},

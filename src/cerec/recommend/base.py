@@ -83,7 +83,7 @@ class Material:
     seed: int
 
 
-class Recommender(Protocol):
+class EpochRecommender(Protocol):
     """A recommender that learns from train pairs, epoch by epoch."""
 
     def epoch(

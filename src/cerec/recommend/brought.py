@@ -20,7 +20,7 @@ from cerec.errors import ConfigError, DataError
 from cerec.recommend.adapters.base import block, table
 from cerec.recommend.linear.values import only
 from cerec.recommend.protocol import Doubles, ItemRows, Pair
-from cerec.recommend.subject import Scores
+from cerec.recommend.subject import Scoring
 from cerec.threads import one_thread
 
 Rows = NDArray[np.integer]
@@ -162,7 +162,7 @@ class Brought:
 class Answering:
     """Scores and effects, and scores of histories where the recommender gives them."""
 
-    def __init__(self, base: Scores, brought: Brought) -> None:
+    def __init__(self, base: Scoring, brought: Brought) -> None:
         self.both = base.both
         if brought.has("scores_from"):
             self.scores_from, self.histories = brought.scores_from, brought.histories

@@ -6,7 +6,7 @@ import numpy as np
 
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.recommend.base import Context, Recommender, Rows
+from cerec.recommend.base import Context, EpochRecommender, Rows
 from cerec.recommend.bpr import PairFactorisation
 from cerec.recommend.rank import lists
 from cerec.recommend.scorer import Scorer
@@ -21,7 +21,7 @@ def lists_of(scorer: Scorer, known: Ragged, k: int) -> Rows:
     return top_k_all(scorer.user, scorer.item, known, k)
 
 
-def context_of(model: Recommender, known: Ragged, facts: Facts, list_length: int) -> Context:
+def context_of(model: EpochRecommender, known: Ragged, facts: Facts, list_length: int) -> Context:
     """Vectors as of now, and the lists of the given length that the model's scores make.
 
     To be let go before the model moves on: the tables of a factor model are not copied.

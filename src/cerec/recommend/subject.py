@@ -22,7 +22,7 @@ Source = Literal["model", "canonical", "fitted", "none"]
 scores kept; a fit to scores; or nowhere."""
 
 
-class Scores(Protocol):
+class Scoring(Protocol):
     """Scores and effects of user rows, both in the order of the data."""
 
     def both(self, users: NDArray[np.integer]) -> tuple[Doubles, Doubles]:
@@ -44,7 +44,7 @@ class Subject:
     scale: Doubles
     """(I,) above 0."""
     source: Source
-    model: Scores
+    model: Scoring
     fidelity: float | None = None
     """How well fitted effects tell the scores of items they have not seen (R^2)."""
 

@@ -15,7 +15,7 @@ from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.split import Split
 from cerec.errors import ConfigError, NotFinite
-from cerec.recommend.base import Material, Recommender
+from cerec.recommend.base import EpochRecommender, Material
 from cerec.recommend.context import context_of
 from cerec.recommend.models import build
 from cerec.recommend.newcomers import for_newcomers
@@ -122,10 +122,10 @@ def _watchers(job: Training) -> list[Callable[[Row], None]]:
     return out
 
 
-def _model(config: RunConfig, material: Material) -> Recommender:
+def _model(config: RunConfig, material: Material) -> EpochRecommender:
     if config.system is None:
         m = material
         return build(config.recommender, m.known, m.facts, seed=m.seed)
     name, settings = config.system
-    model: Recommender = find(name).make(settings, material)
+    model: EpochRecommender = find(name).make(settings, material)
     return model

@@ -18,7 +18,7 @@ from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.recommend.linear.candidates import Sample
 from cerec.recommend.linear.choose import Looked, choose, choose_weights
-from cerec.recommend.linear.fit import Chosen, Material, build
+from cerec.recommend.linear.fit import Chosen, FitMaterial, build
 from cerec.recommend.linear.gram import longest
 from cerec.recommend.linear.weighing import Marks, Weighing
 from cerec.runs.agents import learn_agent
@@ -43,8 +43,8 @@ def fit(data: Dataset, parts: Split, job: Training) -> Run:
         log.warning(words)
     marks = Marks.of(data)
 
-    def weighed(weighing: Weighing, known: Ragged = parts.train) -> Material:
-        return Material(known, marks.weights(known, weighing), facts)
+    def weighed(weighing: Weighing, known: Ragged = parts.train) -> FitMaterial:
+        return FitMaterial(known, marks.weights(known, weighing), facts)
 
     if (most := longest(parts.train)) < parts.train.counts.max(initial=0):
         long = int((parts.train.counts > most).sum())
@@ -123,7 +123,7 @@ def described(looked: Looked, data: Dataset) -> dict[str, Any]:
 
 
 def _looked(
-    material: Material,
+    material: FitMaterial,
     parts: Split,
     settings: LinearConfig,
     progress: _Progress,

@@ -16,7 +16,7 @@ from cerec.data.split import Split
 from cerec.errors import ConfigError, QuestionError
 from cerec.recommend.linear.model import Linear
 from cerec.recommend.protocol import Doubles
-from cerec.recommend.subject import Scores, Subject
+from cerec.recommend.subject import Scoring, Subject
 from cerec.runs.questions import GUEST
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def guest(run: Run, history: Iterable[object]) -> Run:
     if len(rows) == 0:
         raise ConfigError("history needs at least one item id to know somebody by")
     subject, model = run.subject, run.subject.model
-    made: Scores
+    made: Scoring
     if isinstance(model, Linear):
         made = model.of_history(np.sort(rows))
     elif hasattr(model, "both_from") or hasattr(model, "scores_from"):

@@ -29,7 +29,7 @@ from cerec.recommend.canonical import SUPPORT, FactorScores, canonical, vocabula
 from cerec.recommend.fitted import FittedScores, OwnEffects, fitted
 from cerec.recommend.linear.model import Linear, LinearArrays
 from cerec.recommend.protocol import HasEffects
-from cerec.recommend.subject import Scores, Source, Subject
+from cerec.recommend.subject import Scoring, Source, Subject
 from cerec.runs.forms import refuse_misshapen, within
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class StoredModel:
         vocabulary, of_item = vocabulary_of(facts, SUPPORT)
         source: Source = "canonical" if self.kind == "factors" else "fitted"
         scale, fidelity = np.ones(len(of_item)), self.fidelity
-        model: Scores
+        model: Scoring
         if "vocabulary" in a:
             _refuse_strange(a["vocabulary"], facts)
             source, scale, fidelity, vocabulary = "model", a["scale"], None, a["vocabulary"]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.data.build import ITEM, Tables, build
+from cerec.data.build import ITEM, SourceTables, build
 from cerec.data.ckg import Ckg
 from cerec.data.columns import Table
 from cerec.data.dataset import Dataset
@@ -81,7 +81,7 @@ def _given(data: Dataset, interactions: Any, items: Any) -> Dataset | None:
         if strange := next((i for i in found.unique(maintain_order=True) if i not in known), None):
             unknown = UnknownIdError("item", strange, data.items.ids)
             raise DataError(f"interactions: {unknown}; new items come by a table of their own")
-    new = build(data.name, Tables([(pairs, None)], items=listed))
+    new = build(data.name, SourceTables([(pairs, None)], items=listed))
     return new if interactions is not None else restrict(new, interactions=np.zeros(1, bool))
 
 

@@ -1,4 +1,4 @@
-"""Answers kept by question: an equal one of the same run gets the same bytes at once."""
+"""AnswerCache kept by question: an equal one of the same run gets the same bytes at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Kept = tuple[Any, Message, Message]
 """The route, for the counts, and both parts of the answer."""
 
 
-class Answers:
+class AnswerCache:
     """In front of the app: answers what was answered before, and refuses at once when it is full.
 
     `now` gives what identifies the run that answers; with another one all answers go.

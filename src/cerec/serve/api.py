@@ -93,7 +93,7 @@ def _add_finding(router: APIRouter, service: Service, limits: Limits, gate: Gate
     async def items(q: Text = "", limit: limit_type = 20, offset: Offset = 0) -> Response:
         return await _answer(gate, service, schemas.Items, lambda: service.items(q, limit, offset))
 
-    @router.get("/values", response_model=schemas.Values, summary="Attributes of a relation")
+    @router.get("/values", response_model=schemas.ValueList, summary="Attributes of a relation")
     async def values(
         relation: Annotated[str, Query(min_length=1, max_length=512)],
         q: Text = "",
@@ -101,7 +101,7 @@ def _add_finding(router: APIRouter, service: Service, limits: Limits, gate: Gate
         offset: Offset = 0,
     ) -> Response:
         return await _answer(
-            gate, service, schemas.Values, lambda: service.values(relation, q, limit, offset)
+            gate, service, schemas.ValueList, lambda: service.values(relation, q, limit, offset)
         )
 
     @router.get("/history", response_model=schemas.History, summary="What a user took")
@@ -197,11 +197,11 @@ def _add_run(router: APIRouter, service: Service, gate: Gate) -> None:
     async def audit() -> Response:
         return await later(schemas.Audit, service.audit())
 
-    @router.get("/trial", response_model=schemas.Trial, summary="One relation on trial")
+    @router.get("/trial", response_model=schemas.TrialAnswer, summary="One relation on trial")
     async def trial(
         relation: Annotated[str, Query(min_length=1, max_length=512, description="Its id")],
     ) -> Response:
-        return await later(schemas.Trial, service.trial(relation))
+        return await later(schemas.TrialAnswer, service.trial(relation))
 
 
 def _question_type(limits: Limits) -> type[questions.ExplainQuestion]:

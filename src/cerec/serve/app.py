@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from cerec import __version__
 from cerec.serve import problems, schemas
-from cerec.serve.answers import Answers
+from cerec.serve.answers import AnswerCache
 from cerec.serve.api import PROBLEMS, build_router
 from cerec.serve.gate import Gate
 from cerec.serve.guard import OPEN, Access, Guard, Observe
@@ -57,7 +57,7 @@ def create_app(
     _add_page(app, load_files())
     _add_watching(app, gate, metrics)
     app.openapi = lambda: _described(app, access)  # type: ignore[method-assign]
-    app.add_middleware(Answers, gate=gate, now=lambda: service.now, most=limits.kept)
+    app.add_middleware(AnswerCache, gate=gate, now=lambda: service.now, most=limits.kept)
     app.add_middleware(Guard, who=access, body=limits.body, headers=limits.headers)
     if access.origins:
         app.add_middleware(

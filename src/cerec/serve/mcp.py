@@ -29,7 +29,7 @@ _ABOUT = (
 )
 
 
-class Listed(BaseModel):
+class ListedItem(BaseModel):
     """One line of a list."""
 
     item: str
@@ -42,7 +42,7 @@ class List(BaseModel):
     """A user's list, best first."""
 
     user: str
-    results: list[Listed]
+    results: list[ListedItem]
 
 
 class Answer(BaseModel):
@@ -64,7 +64,7 @@ class Imagined(BaseModel):
     text: str
 
 
-class Summary(BaseModel):
+class RunSummary(BaseModel):
     """What the order of all lists depends on."""
 
     text: str
@@ -95,7 +95,7 @@ def build(run: Run, limits: Limits, gate: Gate) -> MCPServer:
     async def recommend(user: Id, k: length = 10) -> List:
         """A user's list: the best items that the user does not have."""
         found = await ask(lambda: run.recommend(user, k))
-        lines = [Listed(item=r.item, name=r.name, rank=r.rank, score=r.score) for r in found]
+        lines = [ListedItem(item=r.item, name=r.name, rank=r.rank, score=r.score) for r in found]
         return List(user=user, results=lines)
 
     @server.tool()
@@ -124,7 +124,7 @@ def build(run: Run, limits: Limits, gate: Gate) -> MCPServer:
         )
 
     @server.tool()
-    async def audit_summary(k: length = 20) -> Summary:
+    async def audit_summary(k: length = 20) -> RunSummary:
         """What the order of all lists depends on, over a sample of users."""
         from cerec.audit import disclosure
 
@@ -132,7 +132,7 @@ def build(run: Run, limits: Limits, gate: Gate) -> MCPServer:
         rows = found.to_dict()["parameters"]
         kept = ("kind", "id", "name", "share", "needed")
         parameters = [{key: row[key] for key in kept} for row in rows]
-        return Summary(text=disclosure(found), parameters=parameters)
+        return RunSummary(text=disclosure(found), parameters=parameters)
 
     return server
 

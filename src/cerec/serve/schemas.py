@@ -50,7 +50,7 @@ class Items(BaseModel):
     results: list[ItemFound]
 
 
-class Values(BaseModel):
+class ValueList(BaseModel):
     """One page of attributes of one relation."""
 
     total: int
@@ -158,7 +158,7 @@ class Audit(BaseModel):
     signs: list[dict[str, Any]]
 
 
-class Trial(BaseModel):
+class TrialAnswer(BaseModel):
     """Whether a relation decides who is shown, as `cerec.audit.Trial` has it, and in words."""
 
     model_config = ConfigDict(extra="allow")

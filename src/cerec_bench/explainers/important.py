@@ -17,7 +17,7 @@ import numpy as np
 
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.recommend.base import Recommender
+from cerec.recommend.base import EpochRecommender
 from cerec.recommend.negatives import Uniform
 from cerec.rng import generator
 from cerec_bench.explainers.protocol import Answer, Context, Pairs, touching
@@ -26,7 +26,7 @@ from cerec_bench.systems.neuacf import NeuACF, NeuACFConfig
 from cerec_bench.systems.preferences import Preferring, last_important
 
 
-class Model(Recommender, Preferring, Protocol):
+class Model(EpochRecommender, Preferring, Protocol):
     """A recommender that tells what its users care for."""
 
 

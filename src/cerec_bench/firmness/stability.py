@@ -22,7 +22,7 @@ from cerec.explain.holds import Spread, spread
 from cerec.explain.options import Options
 from cerec.explain.solver import Solved, Solver
 from cerec.recommend.linear.choose import choose
-from cerec.recommend.linear.fit import Chosen, Material, build
+from cerec.recommend.linear.fit import Chosen, FitMaterial, build
 from cerec.recommend.rank import ranks_after
 from cerec.recommend.subject import Subject
 from cerec.rng import generator
@@ -47,14 +47,14 @@ class World:
     def of(cls, data: Dataset, *, seed: int = 0) -> World:
         """Split, and choose settings."""
         parts, facts = split(data, seed=seed), Facts.build(data)
-        material = Material(parts.train, np.ones(parts.train.size), facts)
+        material = FitMaterial(parts.train, np.ones(parts.train.size), facts)
         looked = choose(material, parts.valid, dial=LinearConfig().dial)
         return cls(data, facts, everything(parts), looked.chosen)
 
     def subject(self, history: Ragged | None = None) -> Subject:
         """The recommender fitted to these interactions, or to all."""
         history = self.history if history is None else history
-        material = Material(history, np.ones(history.size), self.facts)
+        material = FitMaterial(history, np.ones(history.size), self.facts)
         return StoredModel.linear(build(material, self.chosen)).subject(
             self.data, self.facts, history
         )

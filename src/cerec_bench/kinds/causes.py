@@ -17,7 +17,7 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.metrics import mean, per_user
-from cerec.recommend.base import Material, NegativeSampler, Recommender
+from cerec.recommend.base import EpochRecommender, Material, NegativeSampler
 from cerec.recommend.context import context_of
 from cerec.recommend.models import build
 from cerec.recommend.negatives import DNS, Uniform, Walk
@@ -92,15 +92,15 @@ class _Causes:
         words = "".join(c if c.isalnum() else "-" for c in name)
         return job.cells.get(f"{words}-{job.seed}", depends, compute).found
 
-    def _model(self, config: RunConfig | None = None) -> Recommender:
+    def _model(self, config: RunConfig | None = None) -> EpochRecommender:
         made = (config or self.job.point.config).recommender
         return build(made, self.m.known, self.facts, seed=self.m.seed)
 
-    def _validate(self, model: Recommender) -> float:
+    def _validate(self, model: EpochRecommender) -> float:
         rows = top_lists(model, self.parts.train, 20)
         return mean(per_user(rows, self.parts.valid, (20,), ("ndcg",)))["ndcg@20"]
 
-    def _test(self, model: Recommender) -> Table:
+    def _test(self, model: EpochRecommender) -> Table:
         known = self.parts.known_before("test")
         rows = top_lists(model, known, 20)
         figures = mean(per_user(rows, self.parts.test, (20,), ("recall", "ndcg")))

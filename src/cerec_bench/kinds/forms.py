@@ -26,7 +26,7 @@ from cerec.data.synthetic.generate import WorldConfig
 from cerec.metrics import mean, per_user
 from cerec.recommend.linear.candidates import Sample, draw_sample, relation_weights
 from cerec.recommend.linear.choose import POPULARITY, _Parts, _search
-from cerec.recommend.linear.fit import Chosen, Material, build
+from cerec.recommend.linear.fit import Chosen, FitMaterial, build
 from cerec.recommend.linear.itemitem import pairs_of
 from cerec.recommend.linear.model import Linear
 from cerec.recommend.linear.values import KAPPA
@@ -44,7 +44,7 @@ Form = Callable[["Counted"], Doubles]
 class Counted:
     """n_u(a), n_u, q and the scaled facts of some interactions. U: users, V: values, I: items."""
 
-    def __init__(self, m: Material) -> None:
+    def __init__(self, m: FitMaterial) -> None:
         self.material, self.matrix, self.values = m, m.matrix, m.values
         ones = self.values.copy()
         ones.data[:] = 1.0
@@ -104,7 +104,7 @@ class Formed:
         return self.both(users)[0]
 
 
-def formed(m: Material, valid: Ragged, form: Form) -> tuple[Formed, float]:
+def formed(m: FitMaterial, valid: Ragged, form: Form) -> tuple[Formed, float]:
     """The model with that form, its weights chosen on validation; and how strongly it counts."""
     pairs = pairs_of(m.gram, PENALTY)
     sample = draw_sample(m, valid, pairs, len(valid))
@@ -122,7 +122,7 @@ def formed(m: Material, valid: Ragged, form: Form) -> tuple[Formed, float]:
     return Formed(model, m.values, effects, bits), attributes
 
 
-def _by_relation(sample: Sample, m: Material, told: Doubles) -> Doubles:
+def _by_relation(sample: Sample, m: FitMaterial, told: Doubles) -> Doubles:
     """(c, R) the part of each relation in the score of every candidate, of weight one."""
     row = np.repeat(sample.users, np.diff(sample.indptr))
     out = np.zeros((len(row), len(sample.relations)))
@@ -133,9 +133,9 @@ def _by_relation(sample: Sample, m: Material, told: Doubles) -> Doubles:
     return out
 
 
-def _material(data: Dataset, parts: Split | None = None) -> tuple[Material, Split]:
+def _material(data: Dataset, parts: Split | None = None) -> tuple[FitMaterial, Split]:
     parts = parts or split(data, seed=0)
-    return Material(parts.train, np.ones(parts.train.size), Facts.build(data)), parts
+    return FitMaterial(parts.train, np.ones(parts.train.size), Facts.build(data)), parts
 
 
 def measure(job: Job) -> Table:

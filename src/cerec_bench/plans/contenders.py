@@ -23,7 +23,7 @@ from cerec.data.dataset import Dataset
 from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.errors import ConfigError
-from cerec.recommend.base import Material, NegativeSampler, Recommender, Rows
+from cerec.recommend.base import EpochRecommender, Material, NegativeSampler, Rows
 from cerec.recommend.context import lists_of
 from cerec.recommend.models import build
 from cerec.recommend.negatives import DNS, Uniform
@@ -115,7 +115,7 @@ def settings(kind: type, params: Mapping[str, Any], where: str) -> Any:
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in params.items()})
 
 
-def _learn(task: Task, model: Recommender, negatives: NegativeSampler) -> Fitted:
+def _learn(task: Task, model: EpochRecommender, negatives: NegativeSampler) -> Fitted:
     done = learn(
         model,
         task.material,
@@ -200,7 +200,7 @@ def _paper(task: Task) -> Fitted:
     model = build(config.recommender, m.known, m.facts, seed=m.seed)
     agent = WalkAgent(config.agent, config.encoder, m.graph, m.facts, seed=m.seed)
 
-    def lists(model: Recommender) -> Lists:
+    def lists(model: EpochRecommender) -> Lists:
         return partial(_of_scorer, for_newcomers(model.scorer(), m.known))
 
     done = learn(

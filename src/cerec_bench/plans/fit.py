@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from cerec.agent.loop import Trainer
 from cerec.agent.signals import Policy
 from cerec.errors import ConfigError
-from cerec.recommend.base import Material, NegativeSampler, Recommender
+from cerec.recommend.base import EpochRecommender, Material, NegativeSampler
 from cerec.settings.train import SignalConfig, TrainConfig
 
 PLAIN = SignalConfig(counterfactuals="none")
@@ -35,10 +35,10 @@ class FitConfig:
 
 
 def learn(
-    model: Recommender,
+    model: EpochRecommender,
     m: Material,
     budget: FitConfig,
-    validate: Callable[[Recommender], float],
+    validate: Callable[[EpochRecommender], float],
     *,
     negatives: NegativeSampler | None = None,
     policy: Policy | None = None,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import ConfigError
-from cerec.recommend.base import NegativeSampler, Recommender, Rows, Vectors
+from cerec.recommend.base import EpochRecommender, NegativeSampler, Rows, Vectors
 from cerec.recommend.rank import lists
 from cerec.recommend.scorer import Scorer
 from cerec.recommend.topk import top_k_all
@@ -39,7 +39,7 @@ def spans(n: int, bytes_each: int) -> Iterator[NDArray[np.int64]]:
 
 
 def top_lists(
-    model: Recommender, known: Ragged, k: int, users: NDArray[np.integer] | None = None
+    model: EpochRecommender, known: Ragged, k: int, users: NDArray[np.integer] | None = None
 ) -> Rows:
     """The k best unknown items of every user, or of `users`; -1 where there are fewer. Any model.
 
@@ -70,7 +70,7 @@ def top_lists_of(
     return out
 
 
-def lists_for(model: Recommender, known: Ragged, sampler: NegativeSampler) -> Rows:
+def lists_for(model: EpochRecommender, known: Ragged, sampler: NegativeSampler) -> Rows:
     """The lists Q_u a sampler asks for, as of now; empty when it asks for none."""
     if sampler.list_length == 0:
         return np.empty((len(known), 0), np.int32)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from cerec.errors import ConfigError, near_matches
-from cerec.recommend.base import Material, Recommender
+from cerec.recommend.base import EpochRecommender, Material
 from cerec_bench.systems import (
     cadsi,
     kgat,
@@ -34,7 +34,7 @@ class System:
     """Its settings; the defaults suit two CPU cores."""
     authors: Mapping[str, Any]
     """The settings of the authors' release; what is not here they do not state."""
-    make: Callable[[Any, Material], Recommender]
+    make: Callable[[Any, Material], EpochRecommender]
     """Settings and material -> a new model."""
     note: str = ""
     """What a table must say beside its numbers."""

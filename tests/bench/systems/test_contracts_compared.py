@@ -18,7 +18,7 @@ from cerec.data.ragged import Ragged
 from cerec.data.split import Split
 from cerec.data.synthetic.generate import checkerboard
 from cerec.errors import ConfigError, RunError
-from cerec.recommend.base import Material, Recommender
+from cerec.recommend.base import EpochRecommender, Material
 from cerec.recommend.negatives import Uniform, Walk
 from cerec.rng import generator
 from cerec_bench import systems as compared
@@ -65,13 +65,13 @@ def board() -> tuple[Dataset, Split]:
     return data, Split(*parts)
 
 
-def make(name: str, data: Dataset, train: Ragged, seed: int = 3) -> Recommender:
+def make(name: str, data: Dataset, train: Ragged, seed: int = 3) -> EpochRecommender:
     entry = system(name)
     config = entry.config(**SMALL[name][0])
     return entry.make(config, Material(train, Facts.build(data), Ckg.build(data, train), seed))
 
 
-def learn(model: Recommender, train: Ragged, first: int, last: int) -> list[float]:
+def learn(model: EpochRecommender, train: Ragged, first: int, last: int) -> list[float]:
     user, item = train.row_of(), train.indices
     return [
         model.epoch(user, item, Uniform(), rng=generator(5, f"epoch/{epoch}"))
@@ -79,7 +79,7 @@ def learn(model: Recommender, train: Ragged, first: int, last: int) -> list[floa
     ]
 
 
-def numbers(model: Recommender) -> np.ndarray:
+def numbers(model: EpochRecommender) -> np.ndarray:
     if isinstance(model, Unfactored):
         return model.scores(np.arange(N))
     user, item = model.factors()

@@ -9,7 +9,7 @@ from cerec.data.dataset import Dataset
 from cerec.data.facts import Facts
 from cerec.data.split import Split, split
 from cerec.data.synthetic.generate import make_world
-from cerec.recommend.linear.fit import Chosen, Material, build
+from cerec.recommend.linear.fit import Chosen, FitMaterial, build
 from cerec.recommend.linear.folding import Folding
 from cerec.recommend.linear.model import Linear
 from cerec.settings.data import SplitConfig
@@ -27,12 +27,12 @@ def parts(world: Dataset) -> Split:
 
 
 @pytest.fixture(scope="package")
-def material(world: Dataset, parts: Split) -> Material:
-    return Material(parts.train, np.ones(parts.train.size), Facts.build(world))
+def material(world: Dataset, parts: Split) -> FitMaterial:
+    return FitMaterial(parts.train, np.ones(parts.train.size), Facts.build(world))
 
 
 @pytest.fixture(scope="package", params=["plain", "factors"])
-def model(request: pytest.FixtureRequest, material: Material, world: Dataset) -> Linear:
+def model(request: pytest.FixtureRequest, material: FitMaterial, world: Dataset) -> Linear:
     relations = {int(r): 0.05 + 0.01 * n for n, r in enumerate(np.unique(material.relation))}
     chosen = Chosen(penalty=3.0, popularity=0.05, relations=relations)
     if request.param == "factors":

@@ -9,14 +9,14 @@ from cerec.data.split import Split
 from cerec.metrics import per_user
 from cerec.recommend.linear.candidates import _loss, _Side, draw_sample, relation_weights
 from cerec.recommend.linear.choose import choose
-from cerec.recommend.linear.fit import Chosen, Material, build
+from cerec.recommend.linear.fit import Chosen, FitMaterial, build
 from cerec.recommend.linear.itemitem import pairs_of
 from cerec.recommend.linear.kernels import pair_sums
 from cerec.recommend.linear.model import Linear
 from cerec.recommend.rank import lists
 
 
-def test_the_sample_holds_the_parts_of_the_model(material: Material, parts: Split) -> None:
+def test_the_sample_holds_the_parts_of_the_model(material: FitMaterial, parts: Split) -> None:
     pairs = pairs_of(material.gram, 10.0)
     sample = draw_sample(material, parts.valid, pairs, 1000)
     assert np.allclose(pair_sums(material, sample, pairs), sample.history)
@@ -31,7 +31,7 @@ def test_the_sample_holds_the_parts_of_the_model(material: Material, parts: Spli
     )
 
 
-def test_ndcg_of_the_sample_is_that_of_the_lists(material: Material, parts: Split) -> None:
+def test_ndcg_of_the_sample_is_that_of_the_lists(material: FitMaterial, parts: Split) -> None:
     """The small world has fewer items than candidates are drawn, so the sample is everything."""
     pairs = pairs_of(material.gram, 10.0)
     sample = draw_sample(material, parts.valid, pairs, 1000)
@@ -57,7 +57,7 @@ def test_the_gradient_of_the_regression_is_its_slope() -> None:
         assert gradient[n] == pytest.approx((up - down) / 2e-6, rel=1e-4)
 
 
-def test_relations_get_weights_that_are_not_negative(material: Material, parts: Split) -> None:
+def test_relations_get_weights_that_are_not_negative(material: FitMaterial, parts: Split) -> None:
     sample = draw_sample(material, parts.valid, pairs_of(material.gram, 10.0), 1000)
     weights, popularity = relation_weights(sample)
     assert len(weights) == len(sample.relations)
@@ -66,7 +66,7 @@ def test_relations_get_weights_that_are_not_negative(material: Material, parts: 
     assert popularity >= 0
 
 
-def test_the_dial_gives_accuracy_for_attributes(material: Material, parts: Split) -> None:
+def test_the_dial_gives_accuracy_for_attributes(material: FitMaterial, parts: Split) -> None:
     exact = choose(material, parts.valid, dial=0.0, factors=False)
     loose = choose(material, parts.valid, dial=0.2, factors=False)
     assert exact.ndcg == pytest.approx(exact.best)
@@ -75,14 +75,14 @@ def test_the_dial_gives_accuracy_for_attributes(material: Material, parts: Split
     assert loose.looks > 10
 
 
-def test_nothing_depends_on_luck(material: Material, parts: Split) -> None:
+def test_nothing_depends_on_luck(material: FitMaterial, parts: Split) -> None:
     first, again = (choose(material, parts.valid, dial=0.01) for _ in range(2))
     assert first.chosen == again.chosen
     assert first.curve == again.curve
 
 
 def test_factors_are_looked_for_uphill_and_only_where_they_earn_their_place(
-    material: Material, parts: Split, monkeypatch: pytest.MonkeyPatch
+    material: FitMaterial, parts: Split, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without = choose(material, parts.valid, dial=0.0, factors=False)
     found = choose(material, parts.valid, dial=0.0)

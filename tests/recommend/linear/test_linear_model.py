@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cerec.data.ragged import Ragged
-from cerec.recommend.linear.fit import Chosen, Material, build, split_popularity
+from cerec.recommend.linear.fit import Chosen, FitMaterial, build, split_popularity
 from cerec.recommend.linear.folding import Folding, fit_factors, truncated_svd
 from cerec.recommend.linear.model import Linear
 from cerec.recommend.linear.values import KAPPA
@@ -115,7 +115,7 @@ def test_it_follows_the_protocol(model: Linear) -> None:
     assert model.scale(np.array([0, 1])).shape == (2,)
 
 
-def test_shares_and_units_by_hand(material: Material) -> None:
+def test_shares_and_units_by_hand(material: FitMaterial) -> None:
     value, relation = 4, int(material.relation[4])
     taken = np.bincount(material.history.indices, minlength=material.n_items)
     has = np.array([value in material.of_item.row(i) for i in range(material.n_items)])
@@ -125,7 +125,7 @@ def test_shares_and_units_by_hand(material: Material) -> None:
     assert not unit[material.relation != relation].any()
 
 
-def test_centred_counts_add_up_to_nothing_over_users(material: Material) -> None:
+def test_centred_counts_add_up_to_nothing_over_users(material: FitMaterial) -> None:
     """Weighed by sqrt(n_u), the count parts of a value sum to 0 over all users; c_a is 0 here."""
     arrays = build(material, Chosen(relations=dict.fromkeys(range(10), 1.0), popularity=0.0))
     model = Linear(arrays)
@@ -134,7 +134,7 @@ def test_centred_counts_add_up_to_nothing_over_users(material: Material) -> None
     assert np.abs(total).max() < 1e-4
 
 
-def test_popularity_splits_into_values_and_a_rest(material: Material) -> None:
+def test_popularity_splits_into_values_and_a_rest(material: FitMaterial) -> None:
     base = material.popularity()
     taken = np.arange(len(base)) > 4  # as if nobody had the first five
     common, own = split_popularity(material.values, base, taken)
@@ -143,13 +143,13 @@ def test_popularity_splits_into_values_and_a_rest(material: Material) -> None:
     assert own[~taken] == pytest.approx(own[taken].mean())
 
 
-def test_rare_values_are_left_out(material: Material) -> None:
+def test_rare_values_are_left_out(material: FitMaterial) -> None:
     counts = material.facts.holders.counts
     assert (counts[material.vocabulary] >= 5).all()
     assert (np.delete(counts, material.vocabulary) < 5).all()
 
 
-def test_factors_fold_in_what_least_squares_says(material: Material) -> None:
+def test_factors_fold_in_what_least_squares_says(material: FitMaterial) -> None:
     """With many sweeps, the user vectors minimise the loss given the item vectors."""
     folding = Folding(dim=6, rest=0.2, pull=1.5, prior=3.0, sweeps=2)
     found = fit_factors(material.matrix, material.values, material.start[:, :6], folding)
@@ -160,7 +160,7 @@ def test_factors_fold_in_what_least_squares_says(material: Material) -> None:
     assert np.allclose(vector, np.linalg.solve(system, w @ v))
 
 
-def test_value_vectors_are_the_ridge_of_the_item_vectors(material: Material) -> None:
+def test_value_vectors_are_the_ridge_of_the_item_vectors(material: FitMaterial) -> None:
     folding = Folding(dim=4, rest=0.1, pull=1.0, prior=2.0, sweeps=1)
     found = fit_factors(material.matrix, material.values, material.start[:, :4], folding)
     z = material.values.toarray()
@@ -168,7 +168,7 @@ def test_value_vectors_are_the_ridge_of_the_item_vectors(material: Material) -> 
     assert np.allclose(found.value, slow, atol=1e-3)
 
 
-def test_the_truncated_svd_spans_the_leading_directions(material: Material) -> None:
+def test_the_truncated_svd_spans_the_leading_directions(material: FitMaterial) -> None:
     x = material.matrix.toarray()
     users, items = x.sum(1), x.sum(0)
     normal = x / np.sqrt(np.maximum(users, 1e-12))[:, None] / np.sqrt(np.maximum(items, 1e-12))

@@ -10,7 +10,7 @@ from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
 from cerec.errors import DataError
 from cerec.recommend.linear.choose import choose_weights
-from cerec.recommend.linear.fit import Material
+from cerec.recommend.linear.fit import FitMaterial
 from cerec.recommend.linear.gram import Gram
 from cerec.recommend.linear.weighing import Marks, Weighing
 from cerec.settings.linear import LinearConfig
@@ -68,7 +68,7 @@ def test_settings_that_need_what_is_not_there() -> None:
         list(marks.options(taken, LinearConfig(half_life=5.0)))
 
 
-def test_ratings_that_tell_taste_are_chosen(material: Material, parts: object) -> None:
+def test_ratings_that_tell_taste_are_chosen(material: FitMaterial, parts: object) -> None:
     """Every second item of a history is noise: rated 1, and never taken later."""
     rng = np.random.default_rng(0)
     n_users, half = 200, 40
@@ -96,7 +96,7 @@ def test_ratings_that_tell_taste_are_chosen(material: Material, parts: object) -
     rows = Ragged(taken.indptr, taken.indices)
     assert [data.items[i] for i in (0, 40, 79)] == ["0", "40", "79"]  # rows are the numbers
     chosen, _, sample, looks = choose_weights(
-        lambda w: Material(rows, marks.weights(rows, w), facts),
+        lambda w: FitMaterial(rows, marks.weights(rows, w), facts),
         held,
         marks.options(rows, LinearConfig()),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from cerec.data.build import PARTS, Tables, build
+from cerec.data.build import PARTS, SourceTables, build
 from cerec.data.columns import Table
 from cerec.data.dataset import Dataset
 from cerec.data.readers.delimited import parse_delimited
@@ -75,7 +75,7 @@ def read_recbole(
     floats = [c for kind in ("item", "user") if kind in read for c in read[kind].floats]
     reading = Reading(bins or {}, floats=floats, notes=notes)
     pairs = [(_Atomic(path).table(), PARTS.get(part)) for part, path in inter.items()]
-    tables = Tables(interactions=pairs, reading=reading, columns=columns or {})
+    tables = SourceTables(interactions=pairs, reading=reading, columns=columns or {})
     if "user" in read:
         tables.users = read["user"].attributes(reading)
     if "item" in read:
@@ -132,7 +132,7 @@ class _Atomic:
         return replace(table, frame=frame)
 
 
-def _items(tables: Tables) -> set[str]:
+def _items(tables: SourceTables) -> set[str]:
     """Every item id there is."""
     columns = [t.ids("item") for t, _ in tables.interactions]
     if tables.items is not None:

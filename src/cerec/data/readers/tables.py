@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from cerec.data.build import PARTS, Tables, build
+from cerec.data.build import PARTS, SourceTables, build
 from cerec.data.columns import Table
 from cerec.data.dataset import Dataset
 from cerec.data.readers.delimited import parse_delimited, separator
@@ -100,7 +100,7 @@ def read_tables(
         pairs = [(read_table(p, delimiter, exact), PARTS[name]) for name, p in parts.items()]
     if not pairs:
         raise DataError(f"{folder}: no interactions.csv; expected a table user,item[,rating]")
-    tables = Tables(pairs, reading=Reading(bins or {}, lists or {}), columns=columns or {})
+    tables = SourceTables(pairs, reading=Reading(bins or {}, lists or {}), columns=columns or {})
     for name, path in paths.items():
         setattr(tables, name, read_table(path, delimiter, exact))
     return build(folder.resolve().name, tables)

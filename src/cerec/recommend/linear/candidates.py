@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.ragged import Ragged
-from cerec.recommend.linear.fit import Chosen, Material, build
+from cerec.recommend.linear.fit import Chosen, FitMaterial, build
 from cerec.recommend.linear.itemitem import Pairs, no_pairs
 from cerec.recommend.linear.model import Linear
 from cerec.recommend.protocol import Doubles
@@ -92,7 +92,7 @@ def validation_users(held_out: Ragged, history: Ragged, most: int) -> NDArray[np
     return np.sort(generator(0, "linear/validation users").choice(users, most, replace=False))
 
 
-def draw_sample(material: Material, held_out: Ragged, pairs: Pairs, most: int) -> Sample:
+def draw_sample(material: FitMaterial, held_out: Ragged, pairs: Pairs, most: int) -> Sample:
     """Candidates of up to `most` users, and the parts of their scores."""
     m = material
     users = validation_users(held_out, m.history, most)
@@ -146,7 +146,7 @@ def draw_sample(material: Material, held_out: Ragged, pairs: Pairs, most: int) -
     )
 
 
-def _blocks(users: NDArray[np.int64], m: Material) -> list[NDArray[np.int64]]:
+def _blocks(users: NDArray[np.int64], m: FitMaterial) -> list[NDArray[np.int64]]:
     per_user = 8 * (3 * m.n_items + 2 * len(m.vocabulary) + 1)
     size = max(1, _BLOCK // per_user)
     return [users[start : start + size] for start in range(0, len(users), size)]

@@ -13,8 +13,8 @@ import numpy as np
 
 from cerec.data.ragged import Ragged
 from cerec.recommend.linear.candidates import Sample, draw_sample, relation_weights
-from cerec.recommend.linear.fit import Chosen, Material
-from cerec.recommend.linear.folding import Factors, Folding
+from cerec.recommend.linear.fit import Chosen, FitMaterial
+from cerec.recommend.linear.folding import FactorPart, Folding
 from cerec.recommend.linear.itemitem import SMALL, Pairs, cut, pairs_of
 from cerec.recommend.linear.kernels import pair_sums
 from cerec.recommend.linear.weighing import Weighing
@@ -49,12 +49,12 @@ class Looked:
     """(attributes, NDCG@20) with all else as chosen."""
     looks: int
     """Settings tried on validation."""
-    factors: Factors | None = None
+    factors: FactorPart | None = None
     """Of the settings chosen, fitted to the same interactions."""
 
 
 def choose(
-    material: Material,
+    material: FitMaterial,
     held_out: Ragged,
     *,
     dial: float,
@@ -101,13 +101,13 @@ def choose(
 
 
 def choose_weights(
-    make: Callable[[Weighing], Material], held_out: Ragged, turns: Iterable[list[Weighing]]
-) -> tuple[Weighing, Material, Sample | None, int]:
+    make: Callable[[Weighing], FitMaterial], held_out: Ragged, turns: Iterable[list[Weighing]]
+) -> tuple[Weighing, FitMaterial, Sample | None, int]:
     """What interactions count by: of each turn the first option, or another one that by history
     alone earns its place. With the material, a sample of it, and how many were tried.
     """
     chosen, sample, looks = Weighing(), None, 0
-    material: Material | None = None
+    material: FitMaterial | None = None
     for turn in turns:
         first, *others = (_both(chosen, option) for option in turn)
         chosen, material = first, material if first == chosen else None
@@ -133,11 +133,11 @@ def _both(one: Weighing, other: Weighing) -> Weighing:
     return Weighing(kind, other.half_life or one.half_life, mean)
 
 
-def _sample(material: Material, held_out: Ragged) -> Sample:
+def _sample(material: FitMaterial, held_out: Ragged) -> Sample:
     return draw_sample(material, held_out, pairs_of(material.gram, PENALTIES[2]), USERS)
 
 
-def _by_history(material: Material, sample: Sample) -> float:
+def _by_history(material: FitMaterial, sample: Sample) -> float:
     """NDCG@20 by the item-item ridge alone."""
     return sample.ndcg(pair_sums(material, sample, pairs_of(material.gram, PENALTIES[2])))
 
@@ -158,7 +158,7 @@ class _Parts:
         return self.sample.ndcg(self.table, (1.0, *weights)[: len(self.table)])
 
 
-def _penalty(material: Material, sample: Sample) -> tuple[float, int, Doubles, int]:
+def _penalty(material: FitMaterial, sample: Sample) -> tuple[float, int, Doubles, int]:
     """The best penalty of the item-item ridge by history alone, how many entries a column needs,
     the parts these give, and how many settings were tried.
     """
@@ -210,11 +210,11 @@ def _search(parts: _Parts, start: Weights) -> tuple[Weights, float, int]:
 
 
 def _factors(
-    material: Material, parts: _Parts, weights: Weights, score: float
-) -> tuple[Factors | None, _Parts, Weights, float, int]:
+    material: FitMaterial, parts: _Parts, weights: Weights, score: float
+) -> tuple[FactorPart | None, _Parts, Weights, float, int]:
     """Factors where they earn their place, with the best of a few settings."""
     found: dict[tuple[int, int], tuple[Weights, float, int]] = {}
-    kept: tuple[Factors | None, _Parts, float] = (None, parts, score)
+    kept: tuple[FactorPart | None, _Parts, float] = (None, parts, score)
 
     def look(place: tuple[int, int]) -> float:
         nonlocal kept
@@ -240,7 +240,7 @@ def _factors(
     return kept[0], kept[1], found[at][0], look(at), looks
 
 
-def _factor_part(material: Material, sample: Sample, factors: Factors) -> Doubles:
+def _factor_part(material: FitMaterial, sample: Sample, factors: FactorPart) -> Doubles:
     history = material.history.take(sample.users)
     weight = material.weight[material.history.positions(sample.users)]
     return sample.factors(factors.users(history, weight), factors.item)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cerec.data.facts import Facts
 from cerec.data.ragged import Ragged
-from cerec.recommend.linear.folding import Factors, Folding, fit_factors, truncated_svd
+from cerec.recommend.linear.folding import FactorPart, Folding, fit_factors, truncated_svd
 from cerec.recommend.linear.gram import Gram
 from cerec.recommend.linear.itemitem import Pairs, pairs_of
 from cerec.recommend.linear.model import LinearArrays
@@ -38,7 +38,7 @@ class Chosen:
     """Weight of the factors."""
 
 
-class Material:
+class FitMaterial:
     """Interactions and facts, and what is made of them once for all settings."""
 
     def __init__(self, history: Ragged, weight: Doubles, facts: Facts) -> None:
@@ -79,7 +79,7 @@ class Material:
         """Where the factors start, 64 wide where the data allow it."""
         return truncated_svd(self.matrix, min(64, *self.matrix.shape))
 
-    def factors(self, folding: Folding) -> Factors:
+    def factors(self, folding: Folding) -> FactorPart:
         """The factors of these settings."""
         return fit_factors(self.matrix, self.values, self.start[:, : folding.dim], folding)
 
@@ -96,11 +96,11 @@ class Material:
 
 
 def build(
-    material: Material,
+    material: FitMaterial,
     chosen: Chosen,
     *,
     pairs: Pairs | None = None,
-    factors: Factors | None = None,
+    factors: FactorPart | None = None,
 ) -> LinearArrays:
     """The model of these settings; parts made before may be handed in."""
     m = material
@@ -111,7 +111,7 @@ def build(
         none = Folding(0, 0.0, 1.0, 0.0)
         shapes = (m.n_items, 0), (len(m.vocabulary), 0), (0, 0)
         item, value, gram = map(np.zeros, shapes)
-        factors = Factors(item, value, none, gram)
+        factors = FactorPart(item, value, none, gram)
     taken = m.count > 0
     common, own = split_popularity(m.values, chosen.popularity * m.popularity(), taken)
     unit = m.unit(chosen.relations)
@@ -154,7 +154,9 @@ def split_popularity(
     return found, np.where(taken, own, own[taken].mean())
 
 
-def _bits(m: Material, unit: Doubles, common: Doubles, factor: float, factors: Factors) -> int:
+def _bits(
+    m: FitMaterial, unit: Doubles, common: Doubles, factor: float, factors: FactorPart
+) -> int:
     """For effects of histories up to sixteen times the longest one here."""
     longest = 16.0 * max(float(m.weight.max(initial=1.0) * m.history.counts.max(initial=1)), 1.0)
     through = 0.0

@@ -55,7 +55,7 @@ class Folding:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Factors:
+class FactorPart:
     """Item vectors V (I, d), the value vectors x (V, d) in them, and how histories fold in."""
 
     item: Vectors
@@ -91,7 +91,7 @@ def truncated_svd(matrix: sp.csr_matrix, dim: int) -> Vectors:
 
 def fit_factors(
     matrix: sp.csr_matrix, values: sp.csr_matrix, start: Vectors, settings: Folding
-) -> Factors:
+) -> FactorPart:
     """`matrix` (U, I) interactions, `values` (I, V) scaled facts, `start` of `truncated_svd`."""
     by_item = matrix.T.tocsr()
     item = start / max(float(np.abs(start).std()), 1e-12) * 0.1
@@ -112,7 +112,7 @@ def fit_factors(
     taken = np.diff(by_item.indptr)[:, None] > 0
     item = np.where(taken, item, _product(values, value))
     with blas_threads(1):
-        return Factors(item, value, settings, settings.rest * (item.T @ item))
+        return FactorPart(item, value, settings, settings.rest * (item.T @ item))
 
 
 def value_vectors(values: sp.csr_matrix, item: Vectors, settings: Folding) -> Vectors:

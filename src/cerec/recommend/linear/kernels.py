@@ -6,13 +6,13 @@ import numba
 import numpy as np
 
 from cerec.recommend.linear.candidates import Sample
-from cerec.recommend.linear.fit import Material
+from cerec.recommend.linear.fit import FitMaterial
 from cerec.recommend.linear.itemitem import Pairs
 from cerec.recommend.protocol import Doubles
 from cerec.threads import in_chunks
 
 
-def pair_sums(material: Material, sample: Sample, pairs: Pairs) -> Doubles:
+def pair_sums(material: FitMaterial, sample: Sample, pairs: Pairs) -> Doubles:
     """(c,) sum over the user's history of B[h, i], for every candidate of the sample."""
     out = np.zeros(len(sample.item))
     rows = material.history.indptr, material.history.indices, material.weight

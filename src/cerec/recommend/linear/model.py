@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.ragged import Ragged
-from cerec.recommend.linear.folding import Factors, Folding
+from cerec.recommend.linear.folding import FactorPart, Folding
 from cerec.recommend.linear.itemitem import solve
 from cerec.recommend.linear.values import effects_of, scores_of
 from cerec.recommend.protocol import Contributions, Doubles, Pair
@@ -95,7 +95,7 @@ class Linear:
         """(I,) what everybody makes of an item, its values included."""
         weight, rest, pull = (float(x) for x in a.factor)
         settings = Folding(a.item_vector.shape[1], rest, pull, 0.0)
-        self._factors = Factors(a.item_vector, a.value_vector, settings, a.gram)
+        self._factors = FactorPart(a.item_vector, a.value_vector, settings, a.gram)
         inner = np.zeros_like(a.item_vector)
         np.add.at(inner, self.of_item.row_of(), a.value_vector[a.value])
         self._rest = weight * (a.item_vector - a.scale[:, None] * inner)  # z
