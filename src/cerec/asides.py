@@ -67,7 +67,8 @@ def _open_aside(path: Path) -> tuple[Path, int]:
             if locked(handle) and _is_at(handle, aside / _LOCK):
                 return aside, handle
             os.close(handle)
-    raise Unwritten(path, f"{_WRITERS} others are writing it")
+    left = f"remove .{path.name}.aside* where no process is at work"
+    raise Unwritten(path, f"{_WRITERS} others are writing it, or were; {left}")
 
 
 def sweep(path: Path) -> None:
