@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,11 @@ def test_no_file_is_over_300_lines() -> None:
 def test_test_files_have_names_of_their_own() -> None:
     names = [p.name for p in Path(__file__).parent.rglob("test_*.py")]
     assert sorted(names) == sorted(set(names))
+
+
+def test_no_two_classes_have_one_name() -> None:
+    """`Parts` is a tuple of two kernels."""
+    trees = [ast.parse(FILES[m].read_text()) for m in FILES if room(m)[0] == "cerec"]
+    found = Counter(n.name for t in trees for n in t.body if isinstance(n, ast.ClassDef))
+    public = {name for name, n in found.items() if n > 1 and not name.startswith("_")}
+    assert public <= {"Parts"}

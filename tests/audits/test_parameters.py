@@ -7,7 +7,7 @@ import pytest
 
 import cerec
 from cerec.audit import groups_of, measure
-from cerec.audit.parts import Parts
+from cerec.audit.parts import AuditParts
 from cerec.errors import CerecError
 
 K = 5
@@ -31,7 +31,7 @@ def slow_parts(run: cerec.Run, user: int, k: int) -> tuple[list[int], np.ndarray
 
 
 def test_parts_are_those_added_up_by_hand(small_run: cerec.Run) -> None:
-    parts = Parts(small_run.subject, K)
+    parts = AuditParts(small_run.subject, K)
     block = parts.block(np.array([0, 7, 31]))
     for n, user in enumerate((0, 7, 31)):
         items, part, lift = slow_parts(small_run, user, K)
@@ -74,7 +74,7 @@ def test_a_change_within_a_relation_is_the_explainers(small_run: cerec.Run) -> N
 
 
 def test_values_add_up_to_their_relation(small_run: cerec.Run) -> None:
-    parts = Parts(small_run.subject, K)
+    parts = AuditParts(small_run.subject, K)
     block = parts.block(np.arange(40))
     total = block.part.sum(axis=(0, 1))
     mine = np.bincount(parts.place, block.sums[0])

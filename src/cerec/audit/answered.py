@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cerec.audit.parts import Bits, Block, Parts
+from cerec.audit.parts import AuditParts, Bits, Block
 from cerec.explain.changes.answers import Question, answer_asked, answer_listed
 from cerec.explain.changes.values import NO_LOSS, Values
 from cerec.recommend.rank import lean
 
 
 class Answered(NamedTuple):
-    """By listed pair. R: relations, in the order of `Parts.relations`."""
+    """By listed pair. R: relations, in the order of `AuditParts.relations`."""
 
     found: Bits
     """(n, k) whether attributes have an answer."""
@@ -23,7 +23,7 @@ class Answered(NamedTuple):
     """(n, k, R) relations in which a change alone would do."""
 
 
-def answered(block: Block, values: Values, parts: Parts) -> Answered:
+def answered(block: Block, values: Values, parts: AuditParts) -> Answered:
     """Answers for all listed pairs of a block, and for each of their relations alone."""
     shape, wide = block.listed.shape, len(parts.relations)
     found, changed = np.zeros(shape, bool), np.zeros((*shape, wide), bool)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.audit.moves import Moved, moved, varied
-from cerec.audit.parts import NAMES, Parts
+from cerec.audit.parts import NAMES, AuditParts
 from cerec.audit.plain import Page
 from cerec.audit.segments import groups_of
 from cerec.data.dataset import Dataset
@@ -66,7 +66,7 @@ class Difference(Page):
 class _Side(NamedTuple):
     data: Dataset
     subject: Subject
-    parts: Parts
+    parts: AuditParts
     users: NDArray[np.int64]
     items: NDArray[np.int64]
     """Rows of what both know, in the same order."""
@@ -93,7 +93,7 @@ def diff(
     users = _common(a[0].users, b[0].users, "user")
     items = _common(a[0].items, b[0].items, "item")
     sides = [
-        _Side(data, subject, Parts(subject, k), users[n], items[n])
+        _Side(data, subject, AuditParts(subject, k), users[n], items[n])
         for n, (data, subject) in enumerate((a, b))
     ]
     names, columns = _columns(sides)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.audit.answered import answered
-from cerec.audit.parts import Bits, Block, Parts
+from cerec.audit.parts import AuditParts, Bits, Block
 from cerec.audit.plain import Page, Share
 from cerec.audit.segments import Groups
 from cerec.audit.tally import Tally, drawn, ratio, share
@@ -137,7 +137,7 @@ def measure(
     what the run keeps of how its settings were chosen.
     """
     rows = np.arange(len(data.users)) if users is None else np.asarray(users, np.int64)
-    parts, solver = Parts(subject, k), Solver(data, subject)
+    parts, solver = AuditParts(subject, k), Solver(data, subject)
     values = solver.values(Options(k=parts.k))
     groups = groups or Groups.none(len(data.users), len(data.items))
     ranks = _ranks(parts.k)
@@ -251,7 +251,7 @@ def _values(data: Dataset, subject: Subject, sums: Doubles, lift: float) -> tupl
 
 
 def _over_settings(
-    parts: Parts,
+    parts: AuditParts,
     rows: NDArray[np.int64],
     chosen: Mapping[str, Any] | None,
     shares: list[float],
@@ -271,7 +271,7 @@ def _over_settings(
     weights = drawn(seed, "audit/settings", len(some))
 
     def shared(subject: Subject) -> Doubles:
-        each = Parts(subject, parts.k).each(
+        each = AuditParts(subject, parts.k).each(
             some, lambda b: (b.part.sum(axis=1), b.lift.sum(axis=1))
         )
         part, lift = map(np.concatenate, zip(*each, strict=True))

@@ -81,7 +81,7 @@ class _Facts(NamedTuple):
     relation: Ints  # (V,) place of its relation among the parts
 
 
-class Parts:
+class AuditParts:
     """Lists and parts of one recommender, block by block."""
 
     def __init__(self, subject: Subject, k: int) -> None:

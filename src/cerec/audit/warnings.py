@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.audit.parts import Block, Parts
+from cerec.audit.parts import AuditParts, Block
 from cerec.audit.plain import plural
 from cerec.data.dataset import Dataset
 from cerec.recommend.subject import Subject
@@ -30,7 +30,7 @@ class Sign:
 class Signs:
     """Gathers signs from blocks of lists."""
 
-    def __init__(self, data: Dataset, subject: Subject, parts: Parts) -> None:
+    def __init__(self, data: Dataset, subject: Subject, parts: AuditParts) -> None:
         self._data, self._subject, self._parts = data, subject, parts
         n_values, n_items = len(subject.vocabulary), subject.n_items
         self._users, self._pairs, self._popular = 0, 0, 0

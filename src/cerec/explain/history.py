@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerec.data.ragged import Ragged
-from cerec.explain.history_asked import Asking, Positions, Question, Standing, standing
+from cerec.explain.history_asked import Asking, HistoryQuestion, Positions, Standing, standing
 from cerec.explain.history_kernels import MAYBES, NONE, PROVEN, SIZE, TIGHT, WIDE, Parts, narrowed
-from cerec.explain.history_parts import Asked, Own, Person
+from cerec.explain.history_parts import Asked, HistoryPerson, Own
 from cerec.explain.history_search import smallest
 from cerec.recommend.linear.model import Linear
 from cerec.threads import in_chunks
@@ -106,13 +106,13 @@ class Histories:
         some, at = np.unique(users, return_inverse=True)
         for start in range(0, len(some), _USERS):
             people = self._persons(some[start : start + _USERS])
-            asked: list[list[Question]] = [[] for _ in people]
+            asked: list[list[HistoryQuestion]] = [[] for _ in people]
             place_of: dict[int, int] = {}
             for n in np.flatnonzero((at >= start) & (at < start + _USERS)).tolist():
                 person, item = people[at[n] - start], int(items[n])
                 now = standing(person.scores, person.seen, item, k)
                 if now.rank <= k and not person.seen[item] and not np.isnan(now.score):
-                    question = Question(person, item, k, now)
+                    question = HistoryQuestion(person, item, k, now)
                     asked[at[n] - start].append(question)
                     place_of[id(question)] = n
             self._propose(asked)
@@ -129,7 +129,7 @@ class Histories:
             return None
         rows = person.listable()
         rows = rows[rows != item]
-        q = Question(person, item, k, now, rows, proven=0)
+        q = HistoryQuestion(person, item, k, now, rows, proven=0)
         if not isinstance(self._people, Own) or q.n_choices == 0:
             return self._concluded(q, None)
         columns = person.best(max(self.budget.rounds[0][0], 4 * k))
@@ -144,7 +144,7 @@ class Histories:
         q.proven, q.order = int(passing <= _MAYBES), order[:_SHORT]
         return self._concluded(q, self._tried([q])[0])
 
-    def _persons(self, users: NDArray[np.integer]) -> list[Person]:
+    def _persons(self, users: NDArray[np.integer]) -> list[HistoryPerson]:
         histories, out = self._people.histories(users), []
         scores = self._people.scores(histories)
         for user, (history, weight), row in zip(users.tolist(), histories, scores, strict=True):
@@ -152,10 +152,10 @@ class Histories:
             seen[history] = True
             if self._known is not None:
                 seen[self._known.row(user)] = True
-            out.append(Person(history, weight, row, seen))
+            out.append(HistoryPerson(history, weight, row, seen))
         return out
 
-    def _propose(self, asked: list[list[Question]]) -> None:
+    def _propose(self, asked: list[list[HistoryQuestion]]) -> None:
         """Search, for the questions of each user."""
 
         def work(first: int, last: int) -> None:
@@ -166,7 +166,7 @@ class Histories:
         own = isinstance(self._people, Own)  # which lets go of the interpreter
         in_chunks(len(asked), work, chunk=1 if own else len(asked))
 
-    def _search(self, questions: list[Question]) -> None:
+    def _search(self, questions: list[HistoryQuestion]) -> None:
         b, person, k = self.budget, questions[0].person, questions[0].k
         n_history = len(person.history)
         if n_history > _LONG:
@@ -186,7 +186,7 @@ class Histories:
             if not questions:
                 return
 
-    def _round(self, questions: list[Question], parts: Parts) -> list[bool]:
+    def _round(self, questions: list[HistoryQuestion], parts: Parts) -> list[bool]:
         """Search for all; whether more rivals, or bounds of larger sets, could prove more."""
         b, n, n_history = self.budget, len(questions), len(parts.alone)
         longest = max(1, min(b.most, n_history))
@@ -202,7 +202,7 @@ class Histories:
             q.none, q.tight = bool(told[NONE]), bool(told[TIGHT]) and len(q.sets) == 1
         return [bool(told[WIDE]) for told in tell]
 
-    def _ask(self, asked: Sequence[tuple[Question, Positions]]) -> list[Standing]:
+    def _ask(self, asked: Sequence[tuple[HistoryQuestion, Positions]]) -> list[Standing]:
         """Where the targets stand, each changed history scored once."""
         keys = [(id(q.person), q.rows is None, q.person.history[s].tobytes()
                  if q.rows is None else q.rows[s].tobytes()) for q, s in asked]  # fmt: skip
@@ -214,7 +214,9 @@ class Histories:
         scores = self._people.scores([asked[n][0].changed(asked[n][1]) for n in some])
         return [q.standing(scores[row_of[key]], s) for (q, s), key in zip(asked, keys, strict=True)]
 
-    def _tried(self, questions: Sequence[Question]) -> list[tuple[Positions, Standing] | None]:
+    def _tried(
+        self, questions: Sequence[HistoryQuestion]
+    ) -> list[tuple[Positions, Standing] | None]:
         """The first set of each question that does it."""
         out: list[tuple[Positions, Standing] | None] = [None] * len(questions)
         left, turn = [n for n, q in enumerate(questions) if q.sets], 0
@@ -227,7 +229,9 @@ class Histories:
             left = [n for n in left if out[n] is None and len(questions[n].sets) > turn]
         return out
 
-    def _concluded(self, q: Question, hit: tuple[Positions, Standing] | None) -> HistoryAnswer:
+    def _concluded(
+        self, q: HistoryQuestion, hit: tuple[Positions, Standing] | None
+    ) -> HistoryAnswer:
         if hit is None and (q.none or q.n_choices == 0):
             return _nothing(q, "none")
         own = isinstance(self._people, Own)  # slow to ask, and searched already
@@ -244,13 +248,13 @@ class Histories:
         return _answer(q, *hit, certificate)
 
 
-def _nothing(q: Question, why: Certificate) -> HistoryAnswer:
+def _nothing(q: HistoryQuestion, why: Certificate) -> HistoryAnswer:
     now = q.now
     return HistoryAnswer((), now.rank, now.rank, now.score, now.cutoff, -1, why, False)
 
 
 def _answer(
-    q: Question, chosen: Positions, found: Standing, certificate: Certificate
+    q: HistoryQuestion, chosen: Positions, found: Standing, certificate: Certificate
 ) -> HistoryAnswer:
     now, before = found.top[: q.k].tolist(), q.now.top[: q.k].tolist()
     items = (q.person.history if q.rows is None else q.rows)[chosen].tolist()

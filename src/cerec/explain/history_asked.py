@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from cerec.explain.history_parts import History, Person, Rows
+from cerec.explain.history_parts import History, HistoryPerson, Rows
 from cerec.recommend.rank import first, place
 
 Positions = NDArray[np.int64]
@@ -33,10 +33,10 @@ class Standing:
 
 
 @dataclass(slots=True, eq=False)
-class Question:
+class HistoryQuestion:
     """One item of one user; `rows` may be taken up, where they are given, else items go."""
 
-    person: Person
+    person: HistoryPerson
     item: int
     k: int
     now: Standing
@@ -96,14 +96,14 @@ def standing(scores: NDArray[np.float64], seen: NDArray[np.bool_], item: int, k:
     return Standing(int(place(row, item, row[item])), float(scores[item]), cutoff, top)
 
 
-Ask = Callable[[Sequence[tuple[Question, Positions]]], list[Standing]]
+Ask = Callable[[Sequence[tuple[HistoryQuestion, Positions]]], list[Standing]]
 """Where the targets of questions stand with sets of items gone, or taken up."""
 
 
 class Asking:
     """Finds sets by asking, within a budget of histories."""
 
-    def __init__(self, ask: Ask, question: Question, left: int) -> None:
+    def __init__(self, ask: Ask, question: HistoryQuestion, left: int) -> None:
         self._ask_model, self.q, self.left = ask, question, left
 
     def find(self, hit: tuple[Positions, Standing] | None) -> tuple[Positions, Standing] | None:

@@ -38,7 +38,7 @@ _NONE, _EMPTY = np.zeros((0, 0)), np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Person:
+class HistoryPerson:
     """One user: the history, its weights, all scores, and what is never listed."""
 
     history: Rows
@@ -79,7 +79,7 @@ class Asked:
         some = [self._ask([h for h, _ in histories[n : n + _ASKED]]) for n in starts]
         return np.concatenate([np.asarray(x, np.float64) for x in some])
 
-    def parts(self, person: Person, columns: Rows) -> Parts:
+    def parts(self, person: HistoryPerson, columns: Rows) -> Parts:
         """By leaving out one item at a time. Where scores are no sum over the history, or items
         have no column, `far` is endless.
         """
@@ -134,7 +134,7 @@ class Own:
         some = [list(zip(*histories[n : n + _ASKED], strict=True)) for n in starts]
         return np.concatenate([self.model.both_from(*part)[0] for part in some])
 
-    def parts(self, person: Person, columns: Rows) -> Parts:
+    def parts(self, person: HistoryPerson, columns: Rows) -> Parts:
         """By formula."""
         history, weight = person.history, person.weight
         direct, shared, through, pulled, moved, error = self._of(person, history, weight, columns)
@@ -162,7 +162,7 @@ class Own:
         far = np.full(n_sizes, parts.far[0])
         return parts._replace(root_low=ends[0], root_high=ends[1], low=low, high=high, far=far)
 
-    def taken_up(self, person: Person, rows: Rows, columns: Rows) -> Doubles:
+    def taken_up(self, person: HistoryPerson, rows: Rows, columns: Rows) -> Doubles:
         """(n, C) what each of these items, of weight one, would add to the scores."""
         lean = self._of(person, person.history, person.weight, columns)[1].sum(axis=0)
         direct, shared, through, pulled, moved, error = self._of(
@@ -175,7 +175,7 @@ class Own:
         return np.asarray(out)
 
     def _of(
-        self, person: Person, taken: Rows, weight: Doubles, columns: Rows
+        self, person: HistoryPerson, taken: Rows, weight: Doubles, columns: Rows
     ) -> tuple[Doubles, ...]:
         """direct, shared, through (n, C) of some items; their vectors times M^-1, and as they are;
         their errors.
