@@ -73,9 +73,8 @@ class _Side(NamedTuple):
 
 
 class _Scores(NamedTuple):
-    """Of some users over common items: scores, ranks, last place, and parts (n, C, P)."""
+    """Of some users over common items: ranks, last place, and parts (n, C, P)."""
 
-    score: Doubles
     rank: NDArray[np.int64]
     last: Doubles
     part: Callable[[NDArray[np.int64], NDArray[np.int64]], Doubles]
@@ -201,7 +200,6 @@ def _scores(
     np.put_along_axis(rank, order, np.arange(1, order.shape[1] + 1)[None, :], axis=1)
     rank[~unseen] = np.iinfo(np.int64).max
     last = np.take_along_axis(shown, order[:, [min(k, order.shape[1]) - 1]], axis=1)[:, 0] / unit
-    relation = np.searchsorted(side.parts.relations, s.relation)
 
     def part(row: NDArray[np.int64], item: NDArray[np.int64]) -> Doubles:
         out = np.zeros((len(row), wide))
@@ -209,7 +207,7 @@ def _scores(
         mine = s.of_item.take(items)
         at = mine.row_of()
         amount = s.scale[items][at] * effects[row[at], mine.indices]
-        np.add.at(out, (at, np.asarray(columns)[relation[mine.indices]]), amount)
+        np.add.at(out, (at, np.asarray(columns)[side.parts.place[mine.indices]]), amount)
         rest = scores[row, items] - out.sum(axis=1)
         n = len(side.parts.relations)
         if inside.told:
@@ -218,4 +216,4 @@ def _scores(
         out[np.arange(len(row)), columns[n]] += rest
         return out / unit[row][:, None]
 
-    return _Scores(scores[:, side.items] / unit[:, None], rank[:, side.items], last, part)
+    return _Scores(rank[:, side.items], last, part)
