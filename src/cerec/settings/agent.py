@@ -33,12 +33,12 @@ class AgentConfig:
     credit: Literal["to_go", "step"] = "to_go"
     """What a step learns from: the discounted sum of its reward and all later ones, or its own
     reward, discounted, over T (the paper)."""
-    draws: Annotated[int, Ge(2)] = 4
+    draws: Annotated[int, Ge(2)] = 8
     """Walks per start and update; the mean return of the others is what each is compared with."""
     entropy: NotNegative = 0.2
     """Reward for staying undecided, whatever the number of choices: it is paid in full for equal
     chances in both hops, in half for one of them."""
-    learning_rate: NotNegative = 0.01
+    learning_rate: NotNegative = 0.005
     """Step of Adam."""
     updates: Count = 16
     """Policy updates per epoch; the graph is encoded once for each."""

@@ -133,6 +133,8 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
             "credit": "step",
             "entropy": 0.0,
             "starts": "positives",
+            "draws": 4,
+            "learning_rate": 0.01,
             "updates": 4,
         },
         "train": {"epochs": 400, "warmup": 1, "agent_every": 1},

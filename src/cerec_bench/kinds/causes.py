@@ -75,6 +75,7 @@ class _Causes:
             "walked, permuted over users": Permuted(walk),
             "walked, marginal levelled": Levelled(walk),
             "walked, without false negatives": Sparing(walk, later),
+            "uniform, without false negatives": Sparing(Uniform(), later),
             "DNS 4, without false negatives": Sparing(DNS(4), later),
         }
         ran: Table = {n: self._kept(n, partial(self._sampled, s)) for n, s in samplers.items()}

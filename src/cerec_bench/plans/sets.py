@@ -6,12 +6,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from cerec.data.dataset import Dataset
 from cerec.data.filters import apply
 from cerec.data.load import load
+from cerec.data.restrict import restrict
 from cerec.data.split import Split, split, with_parts
 from cerec.data.synthetic.generate import WorldConfig, make_world
 from cerec.errors import ConfigError, DataError
+from cerec.rng import generator
 from cerec.settings.base import parse
 from cerec.settings.run import RunConfig, read_toml
 
@@ -28,15 +32,19 @@ class SetSpec:
     settings: dict[str, Any]
     world: dict[str, Any] | None = None
     """Sizes of a generated world; None for real data."""
+    folder: str = ""
+    """Of real data, where it is not the set's name."""
+    users: int = 0
+    """Users drawn at random, the same for every system; 0: all."""
 
 
 def read_sets(path: Path) -> dict[str, SetSpec]:
     """The data sets of a file."""
     out = {}
     for name, entry in read_toml(path).items():
-        known(path, f"[{name}]", entry, ("title", "settings", "world"))
-        settings = entry.get("settings", {})
-        out[name] = SetSpec(name, entry.get("title", name), settings, entry.get("world"))
+        known(path, f"[{name}]", entry, ("title", "settings", "world", "folder", "users"))
+        rest = {key: entry[key] for key in ("world", "folder", "users") if key in entry}
+        out[name] = SetSpec(name, entry.get("title", name), entry.get("settings", {}), **rest)
     return out
 
 
@@ -62,9 +70,10 @@ class Library:
 
     def has(self, name: str) -> bool:
         """Whether the data is there."""
-        if self.sets[name].world is not None:
+        spec = self.sets[name]
+        if spec.world is not None:
             return True
-        return self.folder is not None and (self.folder / name).is_dir()
+        return self.folder is not None and (self.folder / (spec.folder or name)).is_dir()
 
     def whole(self, name: str) -> Dataset:
         """The data as it came."""
@@ -95,10 +104,16 @@ class Library:
             raise ConfigError(
                 f"{spec.name} is real data: give its folder with --data, or try --quick"
             )
-        path = self.folder / spec.name
+        path = self.folder / (spec.folder or spec.name)
         if not path.is_dir():
             raise DataError(
                 f"{path}: no such folder; --data must hold a folder {spec.name}, or leave the set "
                 "out with --sets"
             )
-        return load(path)
+        data = load(path)
+        if not spec.users:
+            return data
+        keep = np.zeros(len(data.users), np.bool_)
+        some = min(spec.users, len(keep))
+        keep[generator(SPLIT_SEED, "sets/users").choice(len(keep), some, replace=False)] = True
+        return restrict(data, users=keep)
