@@ -32,19 +32,10 @@ class WalkedNegatives:
 
     def draw(self, user: Rows, item: Rows, context: Context, rng: np.random.Generator) -> Rows:
         """See `NegativeSampler.draw`."""
-        out = _ends(self._agent, user, item, context, rng)
+        walks = self._agent.walk(user, item, context, rng=rng, unknown=True)
+        # Known items are barred from the last step alone: a shorter walk may end on one of them.
+        out = np.where(walks.steps < self._agent.config.depth, np.int32(-1), walks.end)
         lost = out < 0
         if lost.any():
             out[lost] = Uniform().draw(user[lost], item[lost], context, rng)
         return out
-
-
-def _ends(
-    agent: WalkAgent, user: Rows, item: Rows, context: Context, rng: np.random.Generator
-) -> Rows:
-    """The last items of drawn walks, unknown to the users; -1 for walks that ended early.
-
-    Known items are barred from the last step alone, so these may have ended on one of them.
-    """
-    walks = agent.walk(user, item, context, rng=rng, unknown=True)
-    return np.where(walks.steps < agent.config.depth, np.int32(-1), walks.end)
