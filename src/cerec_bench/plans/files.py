@@ -36,7 +36,7 @@ from typing import Any
 
 from cerec.errors import ConfigError, near_matches
 from cerec.settings.base import parse
-from cerec.settings.run import RunConfig, preset_tables, read_toml, to_table
+from cerec.settings.run import COTRAINED, RunConfig, preset_tables, read_toml, to_table
 from cerec_bench.cells import Table
 from cerec_bench.plans.sets import SetSpec, known, read_sets
 
@@ -205,12 +205,13 @@ def _part(path: Path, entry: Any, over: Table) -> Part:
 
 
 def run_config(settings: Table) -> RunConfig:
-    """Run settings from `section.key` entries, on top of those of the paper's system.
-
-    Filters are those of the data set, the same for all systems.
+    """Run settings from `section.key` entries, on top of those of the paper's system unless another
+    model is named. Filters and split are those of the data set, the same for all systems.
     """
-    tables: dict[str, Table] = preset_tables("paper")
-    del tables["filters"], tables["split"]  # those of the data, the same for all systems
+    tables: dict[str, Table] = {}
+    if settings.get("model.name", COTRAINED) == COTRAINED:
+        tables = preset_tables("paper")
+        del tables["filters"], tables["split"]
     for name, value in settings.items():
         section, dot, key = name.partition(".")
         if not dot:
