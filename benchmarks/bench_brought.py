@@ -1,7 +1,6 @@
 """Packages of others under `cerec.explainer`: are lists theirs, are verified answers true?
 
     python benchmarks/bench_brought.py FOLDER packages [--pairs 100]     the table of packages
-    python benchmarks/bench_brought.py FOLDER orders [--pairs 40]        what to try first, by calls
     python benchmarks/bench_brought.py FOLDER history [--pairs 100]      smallest sets of own items
 
 FOLDER is data such as ml-100k. Each model is fitted on all interactions, seed 0, with its ids in an
@@ -13,6 +12,7 @@ ranking. Packages that are not installed are left out. Medians of milliseconds o
 from __future__ import annotations
 
 import argparse
+import contextlib
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,12 +21,14 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 import cerec
-from cerec.adapters import Implicit, ItemItem, LightFM, Ranker, attribute_columns
-from cerec.explain.blackbox import BlackBox
-from cerec.recommend.fitted import FittedScores, fitted
+from cerec.adapters import Factors, Implicit, ItemItem, LightFM, Ranker, attribute_columns
+from cerec_bench.explainers.history import fewest
+from cerec_bench.explainers.prince import Prince
+from cerec_bench.explainers.protocol import Context, Pairs
 
 K = 10
 
@@ -213,11 +215,66 @@ def lightfm_models(w: World) -> Iterator[tuple[str, Any, Confirm | None]]:
     yield "LightFM with features", made, confirm
 
 
+def by_ratings(w: World) -> Iterator[tuple[str, Any, Confirm | None]]:
+    """Packages that number ids by themselves, by the recipes of docs/guide/recipes.md."""
+    p, data = w.data.interactions, w.data
+    frame = pd.DataFrame({"user": np.array(data.users.ids)[p.user],
+                          "item": np.array(data.items.ids)[p.item],
+                          "rating": 1.0 + (p.user * 7 + p.item * 3) % 5})  # fmt: skip
+
+    def lists(r: Any, score: Callable[[int], np.ndarray]) -> Any:
+        def made(users: Any, k: int) -> list[Any]:
+            out = []
+            for u in users:
+                row = np.array(score(int(u)), float)
+                mine = frame["item"][frame["user"] == r.users[int(u)]]
+                row[[r.items.row(i) for i in mine]] = -np.inf
+                out.append(np.argsort(-row, kind="stable")[:k])
+            return out
+
+        return made
+
+    with contextlib.suppress(ImportError):
+        import surprise
+
+        told = surprise.Dataset.load_from_df(frame, surprise.Reader(rating_scale=(1, 5)))
+        train = told.build_full_trainset()
+        svd = surprise.SVD(n_factors=16, random_state=0).fit(train)
+        users = [train.to_raw_uid(u) for u in train.all_users()]
+        items = [train.to_raw_iid(i) for i in train.all_items()]
+        r = Factors(svd.pu, svd.qi, bias=svd.bi, users=users, items=items)
+        r.lists = lists(r, lambda u: np.array([svd.estimate(u, i) for i in range(len(items))]))
+        yield "Surprise SVD", r, None
+    with contextlib.suppress(ImportError):
+        import cornac
+
+        triples = list(frame.itertuples(index=False, name=None))
+        kept = cornac.data.Dataset.from_uir(triples, seed=0)
+        bpr = cornac.models.BPR(k=16, max_iter=30, learning_rate=0.05, seed=0).fit(kept)
+        ids = {"users": kept.uid_map, "items": kept.iid_map}
+        r = Factors(bpr.u_factors, bpr.i_factors, bias=bpr.i_biases, **ids)
+        r.lists = lists(r, bpr.score)
+        yield "Cornac BPR", r, None
+    with contextlib.suppress(ImportError):
+        from implicit.als import AlternatingLeastSquares
+        from rectools.dataset import Dataset
+        from rectools.models import ImplicitALSWrapperModel
+
+        table = frame.rename(columns={"user": "user_id", "item": "item_id"}).drop(columns="rating")
+        dataset = Dataset.construct(table.assign(weight=1, datetime="2024"))
+        als = ImplicitALSWrapperModel(AlternatingLeastSquares(factors=16, random_state=0))
+        als.fit(dataset)
+        ids = {"users": dataset.user_id_map.external_ids, "items": dataset.item_id_map.external_ids}
+        yield "RecTools ALS", Implicit(als.model, dataset.get_user_item_matrix(), **ids), None
+
+
 def packages(w: World, n: int) -> None:
     print("| package | lists | answered | verified, confirmed by the package | ms | ms, 95 % |")
     print("|---|---|---|---|---|---|", flush=True)
-    for name, r, confirm in chain(rankers(w), [ease(w)], implicit_models(w), lightfm_models(w)):
-        run = cerec.explainer(w.data, recommender=r)
+    for name, r, confirm in chain(
+        by_ratings(w), [ease(w)], implicit_models(w), lightfm_models(w), rankers(w)
+    ):
+        run = cerec.explainer(w.data, recommender=r, check=not name.startswith("Surprise"))
         check = run.check(users=200 if run.brought.has("lists") else 50)
         lists = f"equal {check.equal} of {check.tried}" if check.tried else "its own scores"
         pairs = w.pairs(run, n)
@@ -235,113 +292,96 @@ def packages(w: World, n: int) -> None:
         print(f"| {name} | {lists} | {answered} | {told} | {middle:.0f} | {high:.0f} |", flush=True)
 
 
-def orders(w: World, n: int) -> None:
-    """Calls until the first single change that flips; every single change is tried once."""
-    print("| ranker | order | pairs with a single change | calls until it, median | mean |")
-    print("|---|---|---|---|---|", flush=True)
-    for name, r, _ in rankers(w):
-        run = cerec.explainer(w.data, recommender=r)
-        box: BlackBox = run.explainer._by_row
-        pairs = w.pairs(run, n)
-        for told, order in (("as they come", None), ("by a fit", fit_order(run))):
-            box._order = order
-            calls = [c for c in (first_flip(run, box, u, i) for u, i in pairs) if c]
-            numbers = f"{np.median(calls):.0f} | {np.mean(calls):.0f}" if calls else "- | -"
-            print(f"| {name} | {told} | {len(calls)} of {len(pairs)} | {numbers} |", flush=True)
-
-
-def fit_order(run: cerec.Run) -> Callable[[int, int], np.ndarray]:
-    """Effects fitted to the scores of a tenth of the users."""
-    rows = np.arange(0, len(run.data.users), 10)
-    fit = fitted(lambda u: run.brought.scores(rows[u]), run.facts, n_users=len(rows))
-    model = FittedScores(run.brought.scores, fit.basis, fit.value)
-
-    def order(user: int, _: int) -> np.ndarray:
-        out = np.zeros(run.facts.n_values)
-        out[fit.vocabulary] = model.both(np.array([user]))[1][0]
-        return out
-
-    return order
-
-
-def first_flip(run: cerec.Run, box: BlackBox, user: str, item: str) -> int:
-    """Which of the single changes asked for is the first that flips; 0: none."""
-    seen: list[float] = []
-
-    def asked(*question: Any) -> np.ndarray:
-        scores = run.brought.rescore(*question)
-        seen.extend(scores.tolist())
-        return scores
-
-    box._rescore = asked
-    e = run.explain(user, item, k=K, max_changes=1, budget=20.0)
-    flips = np.flatnonzero(np.array(seen) < e.cutoff)
-    return int(flips[0]) + 1 if e.found and len(flips) else 0
-
-
 def history(w: World, n: int) -> None:
-    """Ours, and items taken away in the order of their Shapley values (exact where linear)."""
-    print("| model | method | answered | confirmed | mean size | smallest proven | ms |")
+    """Ours beside PRINCE, ACCENT and items taken away in the order of their Shapley values."""
+    print("| model | method | answered | out of the list | mean size | smallest proven | ms |")
     print("|---|---|---|---|---|---|---|", flush=True)
     wanted = ("implicit ALS, refolded", "implicit item-kNN")
     models = [(m, r, c) for m, r, c in implicit_models(w) if m in wanted]
-    for name, r, confirm in (*models, ease(w)):
+    for name, r, confirm in (ease(w), *models):
         run = cerec.explainer(w.data, recommender=r)
         pairs = w.pairs(run, n)
         run.explain(*pairs[0], k=K, by="history")
-        found, ms, sizes, slow, done = [], [], [], [], 0
-        for user, item in pairs:
-            start = time.thread_time()
-            e = run.explain(user, item, k=K, by="history")
-            ms.append(1e3 * (time.thread_time() - start))
-            found.append(e)
-            start = time.thread_time()
-            size = by_shapley(run, user, item)
-            slow.append(1e3 * (time.thread_time() - start))
-            done += size > 0
-            sizes += [(e.size, size)] if e.found and size else []
+        start = time.process_time()
+        found = list(run.explain_many(pairs, k=K, by="history"))
+        ms = 1e3 * (time.process_time() - start) / n
         good = [e for e in found if e.status == "verified"]
         true = sum(confirm(run, e) for e in good)
+        size = np.mean([e.size for e in good])
         proven = np.mean([e.certificate == "minimum" for e in good])
-        both = np.array(sizes).mean(axis=0)
-        print(
-            f"| {name} | ours | {len(good)} of {len(found)} | {true} of {len(good)} | "
-            f"{both[0]:.2f} | {proven:.0%} | {np.median(ms):.0f} |"
-        )
-        print(
-            f"| {name} | Shapley order | {done} of {len(found)} | {done} of {done} | "
-            f"{both[1]:.2f} | - | {np.median(slow):.0f} |",
-            flush=True,
-        )
+        row(name, "ours", n, len(good), true, size, f"{proven:.0%}", ms)
+        rows = [(run.data.users.row(u), run.data.items.row(i)) for u, i in pairs]
+        for method in ("Shapley order", "ACCENT", "PRINCE"):
+            start = time.process_time()
+            removed = RIVALS[method](run, rows)
+            ms = 1e3 * (time.process_time() - start) / n
+            sets = [x for x in removed if len(x)]
+            true = sum(gone(run, u, i, x) for (u, i), x in zip(rows, removed, strict=True))
+            size = np.mean([len(x) for x in sets]) if sets else np.nan
+            row(name, method, n, len(sets), true, size, "-", ms)
 
 
-def by_shapley(run: cerec.Run, user: str, item: str) -> int:
-    """Items taken away by falling Shapley value until the item is out; how many, 0: never.
+def row(name: str, method: str, n: int, found: int, true: int, size: float, *rest: Any) -> None:
+    print(f"| {name} | {method} | {found} of {n} | {true} of {found} | {size:.2f} | {rest[0]} | "
+          f"{rest[1]:.0f} |", flush=True)  # fmt: skip
 
-    Values are exact where a score is a sum over the history, as for all models here.
+
+def gone(run: cerec.Run, user: int, item: int, removed: np.ndarray) -> bool:
+    """Whether the item is out of the list without these items of the history."""
+    left = np.setdiff1d(run.brought.histories.row(user), removed)
+    scores = run.brought.scores_from([left])[0]
+    return len(removed) > 0 and out_of_list(scores, run.brought.known.row(user), item)
+
+
+def by_shapley(run: cerec.Run, pairs: list[tuple[int, int]]) -> list[np.ndarray]:
+    """Items by falling Shapley value, exact where a score is a sum over the history, until the
+    item is out.
     """
-    u, at = run.data.users.row(user), run.data.items.row(item)
-    row = run.brought.histories.row(u)
-    alone = run.brought.scores_from([np.array([h]) for h in row])[:, at]
-    known = run.brought.known.row(u)
-    order = np.argsort(-alone, kind="stable")
-    for size in range(1, len(row) + 1):
-        left = np.delete(row, order[:size])
-        scores = run.brought.scores_from([left])[0]
-        if out_of_list(scores, known, at):
-            return size
-    return 0
+    out = []
+    for user, item in pairs:
+        mine = run.brought.histories.row(user)
+        alone = run.brought.scores_from([np.array([h]) for h in mine])[:, item]
+        order = mine[np.argsort(-alone, kind="stable")]
+        sizes = range(1, len(mine) + 1)
+        out.append(next((order[:s] for s in sizes if gone(run, user, item, order[:s])), order[:0]))
+    return out
+
+
+def by_accent(run: cerec.Run, pairs: list[tuple[int, int]]) -> list[np.ndarray]:
+    """ACCENT's search, with exact influences: the scores without each item, 20 candidates."""
+    out = []
+    for user, item in pairs:
+        mine, scores = run.brought.histories.row(user), run.brought.scores(np.array([user]))[0]
+        scores[run.brought.known.row(user)] = -np.inf
+        follow = np.argsort(-scores, kind="stable")[K : K + 20]
+        without = run.brought.scores_from([np.delete(mine, h) for h in range(len(mine))])
+        gap = scores[item] - scores[follow]
+        change = (without[:, [item]] - without[:, follow] - gap).T
+        found = fewest(gap, change, len(mine))
+        out.append(mine[:0] if found is None else mine[found[1]])
+    return out
+
+
+def by_prince(run: cerec.Run, pairs: list[tuple[int, int]]) -> list[np.ndarray]:
+    """PRINCE, by its own walks on the graph; its candidates follow the model's list."""
+    users, items = np.array(pairs, np.int32).T
+    method = Prince()
+    method.fit(Context(run.data, run.subject, k=K, seed=0))
+    return [a.removed for a in method.explain(Pairs(users, items, np.zeros_like(users), K))]
+
+
+RIVALS = {"Shapley order": by_shapley, "ACCENT": by_accent, "PRINCE": by_prince}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder")
-    parser.add_argument("what", choices=["packages", "orders", "history"])
+    parser.add_argument("what", choices=["packages", "history"])
     parser.add_argument("--pairs", type=int, default=100)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     w = World.of(args.folder)
-    {"packages": packages, "orders": orders, "history": history}[args.what](w, args.pairs)
+    {"packages": packages, "history": history}[args.what](w, args.pairs)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ _SHORT = 48  # items to take up that are combined with each other
 class Budget:
     """How much work an answer may cost."""
 
-    most: int = 64
+    most: int = 256
     """Items of a set that is searched for; longer ones are only found by asking."""
     work: int = 1_000_000
     """Comparisons of the exact search for one answer, some milliseconds."""
