@@ -64,9 +64,13 @@ def by_history(
 
 def carried(e: Explanation) -> str:
     """How much attributes carry of an item that they cannot take out."""
-    lead = sum(r.part for r in e.reasons)
     values = sum(r.part for r in e.reasons if r.kind in ("value", "usual values"))
-    if not e.reasons or lead <= 0:
+    return carry_text(sum(r.part for r in e.reasons), values)
+
+
+def carry_text(lead: float, values: float) -> str:
+    """The same, of a lead over the average item, and what its values add to that."""
+    if not lead > 0:
         return ""
     share = values / lead
     if share < 0.005:

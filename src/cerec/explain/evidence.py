@@ -29,6 +29,7 @@ class Evidence(NamedTuple):
     """A row per pair. Sums are relative to the average unseen item of the user."""
 
     mean: Doubles  # (n,) score of that item
+    values: Doubles  # what the values of the item add
     usual_values: Doubles
     usual_history: Doubles
     usual_own: Doubles
@@ -50,7 +51,7 @@ def evidence(
 ) -> Evidence:
     """Evidence for answers about these users, rising; `scores` and `effects` by user."""
     n, m = len(a), len(a.lost)
-    means = [np.zeros(n) for _ in range(4)]
+    means = [np.zeros(n) for _ in range(5)]
     named, row, example = (np.full((n, w), -1, np.int32) for w in (TOP, TOP, 2))
     kinds, part = np.zeros((n, TOP), np.int8), np.full((n, TOP), -np.inf)
     counts = np.full(n, -1, np.int32), np.zeros(n, np.int32), np.zeros(n), example
@@ -157,6 +158,7 @@ def _sums(p, item, score, effect, parts, out) -> None:  # type: ignore[no-untype
         _put(OWN, -1, own, out.kind[p], out.row[p], out.part[p])
     rest = score - values - own - out.usual_own[p] - out.usual_history[p]
     values -= out.usual_values[p]
+    out.values[p] = values
     if not parts.told:
         _put(OTHER, -1, rest, out.kind[p], out.row[p], out.part[p])
     out.main[p] = NONE

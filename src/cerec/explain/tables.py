@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import Any, TypeGuard
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cerec.explain import wording as w
+from cerec.explain.by_history import carry_text
+from cerec.explain.changes.block import FOUND, NO_ATTRIBUTES
+from cerec.explain.history import HistoryAnswer
 from cerec.explain.options import Options
+from cerec.explain.phrases import opening_text, phrases
 from cerec.explain.row_explainer import RowExplainer, question_of
 from cerec.explain.solver import Solved
 from cerec.explain.table import SCHEMA, Tabulator, frame_of
@@ -52,16 +59,53 @@ class Tables:
 
     def _with_history(self, table: pl.DataFrame, solved: Solved, asked: Options) -> pl.DataFrame:
         """The table with answers by history where attributes give none."""
-        by_row = self._by_row
-        found = (solved.answers.status == 0) & (by_row.subject.source == "model")
-        rows = np.flatnonzero(~found)
+        by_row, a = self._by_row, solved.answers
+        rows = np.flatnonzero((a.status != FOUND) | (by_row.subject.source != "model"))
         if asked.by == "attributes" or len(rows) == 0 or by_row.history is None:
             return table
-        a = solved.answers
-        other = frame_of(by_row.explanations(a.user[rows], a.item[rows], asked))
-        place = np.arange(len(table))
+        tried = by_row.history.why_many(a.user[rows], a.item[rows], asked.k)
+        found = {n: x for n, x in zip(rows.tolist(), tried, strict=True) if _stands(x)}
+        if not found:
+            return table
+        rows, place = np.array(list(found)), np.arange(len(table))
         place[rows] = len(table) + np.arange(len(rows))
+        columns = self._history_columns(table["text"], solved, found)
+        other = table[rows].with_columns(pl.DataFrame(columns)).cast(dict(SCHEMA))  # type: ignore[arg-type]
         return pl.concat([table, other])[place]
+
+    def _history_columns(
+        self, text: pl.Series, solved: Solved, found: Mapping[int, HistoryAnswer]
+    ) -> dict[str, Any]:
+        """What differs in an answer by history."""
+        labels, items = self._by_row.assembler.labels, self._by_row.data.items
+        a, e = solved.answers, solved.evidence
+        p, texts, answers, n = phrases(solved, labels), [], list(found.values()), len(found)
+        for row, x in found.items():
+            opening = opening_text(labels, solved, p, row)
+            if a.status[row] == NO_ATTRIBUTES:
+                opening = text[row]
+            elif a.status[row] != FOUND:
+                lead = float(a.score_before[row] - e.mean[row])
+                opening += carry_text(lead, float(e.values[row]))
+            named = w.few([labels.item[i] for i in x.items])
+            fields = {"items": named, "after": x.rank_after}
+            texts.append(opening + w.fill(w.WITHOUT_ITEMS, fields))
+        after, cutoff = np.array([(x.score_after, x.cutoff) for x in answers]).T
+        return {
+            "status": ["verified"] * n,
+            "by": ["history"] * n,
+            "certificate": [None if x.certificate == "none" else x.certificate for x in answers],
+            "counterfactual_item": pl.Series([None] * n, dtype=pl.String),
+            "replacement": [items[x.replacement] if x.replacement >= 0 else None for x in answers],
+            "size": [len(x.items) for x in answers],
+            "changes": pl.Series([[]] * n, dtype=SCHEMA["changes"]),
+            "history": [[items[i] for i in x.items] for x in answers],
+            "rank_after": [x.rank_after for x in answers],
+            "score_after": pl.Series(after).fill_nan(None),
+            "cutoff": pl.Series(cutoff).fill_nan(None),
+            "margin": pl.Series(np.abs(cutoff - after)).fill_nan(None),
+            "text": texts,
+        }
 
     def _rows(self, users: Rows, asked: Options) -> pl.DataFrame:
         """By explanations, one user after the other."""
@@ -74,3 +118,7 @@ class Tables:
             items = listed[listed >= 0].astype(np.int64)
             frames.append(frame_of(by_row.explanations(np.full(len(items), user), items, asked)))
         return pl.concat(frames)
+
+
+def _stands(x: HistoryAnswer | None) -> TypeGuard[HistoryAnswer]:
+    return x is not None and x.verified and x.certificate != "open"
