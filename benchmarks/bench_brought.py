@@ -268,12 +268,14 @@ def by_ratings(w: World) -> Iterator[tuple[str, Any, Confirm | None]]:
         yield "RecTools ALS", Implicit(als.model, dataset.get_user_item_matrix(), **ids), None
 
 
-def packages(w: World, n: int) -> None:
+def packages(w: World, n: int, only: str) -> None:
     print("| package | lists | answered | verified, confirmed by the package | ms | ms, 95 % |")
     print("|---|---|---|---|---|---|", flush=True)
     for name, r, confirm in chain(
         by_ratings(w), [ease(w)], implicit_models(w), lightfm_models(w), rankers(w)
     ):
+        if only not in name:
+            continue
         run = cerec.explainer(w.data, recommender=r, check=not name.startswith("Surprise"))
         check = run.check(users=200 if run.brought.has("lists") else 50)
         lists = f"equal {check.equal} of {check.tried}" if check.tried else "its own scores"
@@ -378,10 +380,14 @@ def main() -> None:
     parser.add_argument("folder")
     parser.add_argument("what", choices=["packages", "history"])
     parser.add_argument("--pairs", type=int, default=100)
+    parser.add_argument("--only", default="", help="packages whose name holds this")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     w = World.of(args.folder)
-    {"packages": packages, "history": history}[args.what](w, args.pairs)
+    if args.what == "history":
+        history(w, args.pairs)
+    else:
+        packages(w, args.pairs, args.only)
 
 
 if __name__ == "__main__":
