@@ -37,13 +37,11 @@ measure.recipe = 2  # type: ignore[attr-defined]  # the linear recommender fits 
 
 
 def tables(experiment: Experiment, here: Mapping[Point, Cell]) -> tuple[list[Grid], list[str]]:
-    """How the reference does against the best of the others on every set, then a table per set."""
-    grids, said, summary = [], [], []
+    """One table per set."""
+    grids, said = [], []
     for point, cell in here.items():
         about, lines = cell.found["about"], from_json(cell.found)
-        title = experiment.sets[point.set].title
-        if left_out := point.settings.get("filters.leave_out"):
-            title += f" without {', '.join(left_out)}"
+        title = _title(experiment, point)
         caption = (
             f"{title}: {about['users']:,} users, {about['items']:,} items; "
             f"{about['trials']} settings tried by each, then {about['seeds']} seeds. A star: "
@@ -51,12 +49,25 @@ def tables(experiment: Experiment, here: Mapping[Point, Cell]) -> tuple[list[Gri
         )
         grids.append(compared(lines, columns(about["ks"]), caption))
         said += [f"{title}. {note}" for note in notes(lines)]
-        summary.append([title, *_against(lines, about["reference"], about["ks"][0])])
-    if len(summary) < 2:
-        return grids, said
-    k = next(iter(here.values())).found["about"]["ks"][0]
+    return grids, said
+
+
+def summary(experiment: Experiment, here: Mapping[Point, Cell]) -> Grid:
+    """How the reference does against the best of the others on every set."""
+    rows = []
+    for point, cell in here.items():
+        about, lines = cell.found["about"], from_json(cell.found)
+        k = about["ks"][0]
+        told = _against(lines, about["reference"], k)
+        rows.append([_title(experiment, point), *told])
     parts = [x for m in ("Recall", "NDCG") for x in (f"{m}@{k}", "best rival", "p")]
-    return [Grid("", ["", *parts, "CPU s", "MB"], summary), *grids], said
+    return Grid("", ["", *parts, "CPU s", "MB"], rows)
+
+
+def _title(experiment: Experiment, point: Point) -> str:
+    left_out = point.settings.get("filters.leave_out")
+    without = f" without {', '.join(left_out)}" if left_out else ""
+    return experiment.sets[point.set].title + without
 
 
 def _against(lines: Sequence[Line], reference: str, k: int) -> list[str]:

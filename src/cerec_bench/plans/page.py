@@ -30,6 +30,11 @@ def write_page(done: Done, results: Path, pages: Path) -> Path:
         notes += said
         if part.chart and not chart and has_matplotlib():
             chart = _chart(done, part, results)
+    for kind in dict.fromkeys(part.kind for part in experiment.parts if part.kind in KINDS):
+        module: Any = importlib.import_module(f"cerec_bench.kinds.{kind}")
+        here = {p: cell for p, cell in done.found.items() if p.part.kind == kind}
+        if hasattr(module, "summary") and len(here) > 1:
+            tables.insert(0, module.summary(experiment, here))
     page = Page(
         experiment.name,
         experiment.question,
