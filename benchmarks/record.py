@@ -30,6 +30,7 @@ COMMANDS = {
     "sampler": "bench_sampler.py",
     "topk": "bench_topk.py --users 23566 --rounds 2",
     "compared": "bench_compared.py",
+    "growth": "bench_growth.py --most 8",
     "read": "bench_read.py FOLDER/last-fm",
     "serving": "bench_serve.py --run RUN --seconds 5 --soak 60",
 }

@@ -152,6 +152,9 @@ def measure(job: Job) -> Table:
     return out
 
 
+measure.reads = ("filters", "split")  # type: ignore[attr-defined]
+
+
 def truth(job: Job) -> Table:
     """Planted precision of the answers with each form, mean over generated worlds."""
     worlds, out = job.option("worlds", [201, 202]), {}
@@ -168,6 +171,9 @@ def truth(job: Job) -> Table:
         names = ("planted", "either", "flips")
         out[name] = {n: float(np.mean([getattr(row, n) for row in rows])) for n in names}
     return out
+
+
+truth.reads = ()  # type: ignore[attr-defined]
 
 
 def _lists(model: Formed, known: Ragged, users: NDArray[np.integer]) -> NDArray[np.int32]:

@@ -67,6 +67,9 @@ def measure(job: Job) -> Table:
     }
 
 
+measure.reads = ("filters", "split")  # type: ignore[attr-defined]
+
+
 def _fitted(data: Dataset, train: Ragged, valid: Ragged) -> LinearArrays:
     """The model of the train part, with settings chosen on validation."""
     nothing = Ragged(np.zeros(len(train) + 1, np.int64), np.zeros(0, np.int32))

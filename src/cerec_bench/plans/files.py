@@ -86,8 +86,11 @@ class Point:
 
     @property
     def depends(self) -> Table:
-        """All that the result depends on, beside the data."""
+        """All that the result depends on, beside the data. A function that reads only some tables of
+        the settings says so: `measure.reads = ("filters", "split")`.
+        """
         table = to_table(self.config)
+        reads = getattr(measure_of(self.part.kind), "reads", tuple(table))
         for name in ("checkpoint_seconds",):  # these change no number
             del table["train"][name]
         return {
@@ -95,7 +98,7 @@ class Point:
             "set": self.set,
             "variant": self.variant,
             "seed": self.seed,
-            "run": table,
+            "run": {name: table[name] for name in reads},
             "options": self.part.options,
         }
 
