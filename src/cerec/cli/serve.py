@@ -57,6 +57,8 @@ def serve(
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise ConfigError(f"serving needs {' and '.join(missing)}: pip install 'cerec[serve]'")
+    if os.name == "nt":
+        raise ConfigError("serving needs Linux or macOS, whose processes can share a socket")
     from cerec.serve import workers as processes
     from cerec.serve.server import Address
 
