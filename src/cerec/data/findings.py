@@ -144,7 +144,8 @@ def fact_findings(data: Dataset, facts: Facts) -> Iterator[Finding]:
         share = float(uses[hubs[0]] / n_items)
         yield Finding(
             "warning" if share >= _NEARLY_ALL else "note", "hub_values",
-            f"{len(hubs):,} values stand on more than half of the items: they tell few apart.",
+            f"{len(hubs):,} values stand on more than half of the items: they tell few apart, "
+            "and an agent's walk skips them.",
             len(hubs), share,
             f"Leave the relation out if it says little: filters.leave_out = "
             f"[{relations[int(facts.relation[hubs[0]])]!r}].",
