@@ -86,8 +86,9 @@ class Point:
 
     @property
     def depends(self) -> Table:
-        """All that the result depends on, beside the data. A function that reads only some tables of
-        the settings says so: `measure.reads = ("filters", "split")`.
+        """All that the result depends on, beside the data.
+
+        A function that reads only some tables of the settings names them in `measure.reads`.
         """
         table = to_table(self.config)
         reads = getattr(measure_of(self.part.kind), "reads", tuple(table))
