@@ -56,10 +56,15 @@ class Slow:
         parts = np.column_stack([parts, rest, self.own])
         less = parts - parts[unseen].mean(axis=0)
         usual = np.asarray(amount[unseen].mean(axis=0))[0]
+        may = s.support >= LEAST
+        gains = {
+            r: sorted(np.flatnonzero(may & (s.relation == r)).tolist(), key=lambda v: effects[v])
+            for r in self.relations
+        }
         out = []
         for rank, item in enumerate(listed.tolist()):
             without = scores[item] - less[item]
-            alone, changed = self.answers(item, int(after), scores, effects)
+            alone, changed = self.answers(item, int(after), scores, effects, gains)
             values = amount[item].toarray()[0]
             out.append(
                 {
@@ -77,7 +82,12 @@ class Slow:
         return out
 
     def answers(
-        self, item: int, after: int, scores: np.ndarray, effects: np.ndarray
+        self,
+        item: int,
+        after: int,
+        scores: np.ndarray,
+        effects: np.ndarray,
+        gains: dict[int, list[int]],
     ) -> tuple[set[int], set[int]]:
         """Relations in which a change alone takes the item out; those of the smallest answer."""
         s = self.subject
@@ -92,12 +102,8 @@ class Slow:
             if r in self.locked:
                 continue
             lose = sorted((v for v in mine if s.relation[v] == r), key=lambda v: -effects[v])
-            gain = [
-                v
-                for v in np.flatnonzero((s.relation == r) & (s.support >= LEAST)).tolist()
-                if v not in set(mine)
-            ]
-            gain.sort(key=lambda v: effects[v])
+            own = set(mine)
+            gain = [v for v in gains[r] if v not in own]
             worth = [effects[a] - effects[b] for a, b in zip(lose, gain, strict=False)]
             worth = [w for w in worth if w > 0]
             if out(sum(worth)):
