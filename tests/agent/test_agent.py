@@ -87,7 +87,7 @@ def test_vectors_that_come_to_look_alike_are_told_once(
     learn(agent_of(twin_world), twin_world, 2)
     assert not caplog.records
     alike = replace(SMALL, start="random", centre=False)
-    settings = {"similarity": "encoder", "learning_rate": 0.2, "updates": 20}
+    settings = {"similarity": "encoder", "attention": "paper", "learning_rate": 0.2, "updates": 20}
     agent = agent_of(twin_world, encoder=alike, **settings)
     history = learn(agent, twin_world, 2)
     assert history[-1]["cosine"] > 0.75
