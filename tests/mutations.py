@@ -152,7 +152,7 @@ def read(folder: Path) -> None:
 def worlds() -> dict[str, dict[str, bytes]]:
     """A small folder of every format, by name."""
     from cerec.data.dataset import Dataset
-    from cerec.data.write import ENDINGS, write
+    from cerec.data.writer import ENDINGS, write
 
     data = Dataset.from_frames(
         {"user": ["ann", "bob", "bob", "cy"], "item": [1, 2, 1, 3], "rating": [5, 3.5, 1, 2],

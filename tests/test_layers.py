@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from collections import Counter
 from pathlib import Path
 
@@ -129,3 +130,10 @@ def test_no_two_classes_have_one_name() -> None:
     found = Counter(n.name for t in trees for n in t.body if isinstance(n, ast.ClassDef))
     public = {name for name, n in found.items() if n > 1 and not name.startswith("_")}
     assert public <= {"Parts"}
+
+
+@pytest.mark.parametrize("package", ["data", "explain", "recommend", "runs"])
+def test_a_public_name_is_no_module(package: str) -> None:
+    found = importlib.import_module(f"cerec.{package}")
+    files = {path.stem for path in Path(found.__path__[0]).iterdir()}
+    assert not files & set(found.__all__)  # else importing the module hides the name

@@ -23,7 +23,7 @@ from cerec.checkpoint import Checkpoint, write_checkpoint
 from cerec.cli import main as cli
 from cerec.data.ids import IdTable
 from cerec.data.synthetic.generate import make_world
-from cerec.data.write import write
+from cerec.data.writer import write
 from cerec.errors import ConfigError
 from cerec.files import write_json
 from cerec.runs import cotrain

@@ -12,7 +12,7 @@ from strategies_data import permuted, worlds
 
 from cerec.data.dataset import Dataset, Planted
 from cerec.data.load import load
-from cerec.data.write import ENDINGS, write
+from cerec.data.writer import ENDINGS, write
 from cerec.errors import CerecError, ConfigError, DataError
 
 SMALL: dict[str, Any] = {

@@ -12,7 +12,7 @@ from cerec.data.dataset import Dataset
 from cerec.data.load import load
 from cerec.data.restrict import restrict
 from cerec.data.store import read_cache, read_dataset, write_cache, write_dataset
-from cerec.data.write import write
+from cerec.data.writer import write
 from cerec.errors import DataError
 
 PAIRS = {"user": ["2", "10", "9"], "item": ["a", "b", "a"]}

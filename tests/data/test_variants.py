@@ -16,7 +16,7 @@ from cerec.data.columns import plain
 from cerec.data.dataset import Dataset
 from cerec.data.load import load, parse_options
 from cerec.data.values import Guess, guess, ranges
-from cerec.data.write import write
+from cerec.data.writer import write
 from cerec.errors import ConfigError, DataError
 
 INTERACTIONS = "user,item\nann,1\nann,2\nbob,2\nbob,3\ncy,4\n"

@@ -20,7 +20,7 @@ from cerec.data.dataset import Triples
 from cerec.data.facts import Facts
 from cerec.data.store import write_dataset
 from cerec.data.synthetic.generate import WorldConfig, make_world
-from cerec.data.write import write
+from cerec.data.writer import write
 from cerec.errors import ConfigError, DataError, QuestionError, RunError, UnknownIdError
 from cerec.files import read_arrays, write_arrays
 from cerec.recommend.asking import list_length

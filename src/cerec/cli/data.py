@@ -18,7 +18,7 @@ from cerec.data.load import load
 from cerec.data.split import split as split_data
 from cerec.data.split import with_parts
 from cerec.data.synthetic.generate import WorldConfig, make_world
-from cerec.data.write import write
+from cerec.data.writer import write
 from cerec.errors import DataError
 from cerec.settings.base import parse, settings
 from cerec.settings.data import FilterConfig, SplitConfig

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cerec.data.ragged import Ragged
     from cerec.data.split import Split
     from cerec.data.synthetic.generate import WorldConfig, checkerboard, make_world
-    from cerec.data.write import write
+    from cerec.data.writer import write
 
 __all__ = [
     "Ckg",
