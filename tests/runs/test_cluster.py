@@ -96,7 +96,16 @@ def test_ray_gives_what_this_machine_gives(
     out = tmp_path / "out"
     asked = Options(k=5)
     try:
-        done = cluster.explain_on_ray(str(folder), str(out), asked, users_per_part=8, workers=2)
+        told: list[tuple[int, int]] = []
+        done = cluster.explain_on_ray(
+            str(folder),
+            str(out),
+            asked,
+            users_per_part=8,
+            workers=2,
+            on_part=lambda *x: told.append(x),
+        )
+        assert told[-1] == (60, 60)
         assert read(out).equals(expected)
         assert (done.pairs, done.taken_over) == (300, 0)
         (out / "part-000003.parquet").unlink()

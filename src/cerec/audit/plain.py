@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 
-class Page:
+class Page(ABC):
     """What a finding can be shown as; a subclass writes `text`."""
 
     __slots__ = ()
@@ -19,9 +20,9 @@ class Page:
         """All of it, as JSON can hold it."""
         return dict(plain(self))
 
+    @abstractmethod
     def text(self) -> str:
         """A page in Markdown."""
-        raise NotImplementedError
 
     def _repr_html_(self) -> str:
         return as_html(self.text())

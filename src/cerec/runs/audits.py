@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int], object]
 
 
-class Audits:
+class Audits(ABC):
     """The questions about all lists; `progress` is called with numbers of users that are done."""
 
     data: Dataset
@@ -26,9 +27,9 @@ class Audits:
     meta: Mapping[str, Any]
 
     @property
+    @abstractmethod
     def subject(self) -> Subject:
         """The recommender as it is ranked and explained."""
-        raise NotImplementedError
 
     def audit(
         self,

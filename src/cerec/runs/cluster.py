@@ -135,13 +135,15 @@ def explain_on_ray(
 
     `run` and `out` are folders that all machines see, or URLs of fsspec. Without a cluster
     (RAY_ADDRESS) one is started here. A worker that dies is replaced and its part computed again.
+    `on_part` gets the users done and their total.
     """
     ray = _ray()
     found = _opened(run)
     job = {**job_of(found.explainer, asked), "users_per_part": users_per_part}
     store = Store(out)
     done = _begin(store, job, out, resume=resume)
-    parts = -(-len(found.data.users) // users_per_part)
+    n_users = len(found.data.users)
+    parts = -(-n_users // users_per_part)
     todo = [n for n in range(parts) if f"part-{n:06}.parquet" not in done]
     if todo:
         workers = min(workers or max(int(ray.cluster_resources().get("CPU", 1)), 1), len(todo))
@@ -158,7 +160,7 @@ def explain_on_ray(
         for _ in results.iter_rows():
             finished += 1
             if on_part is not None:
-                on_part(min(finished * users_per_part, len(found.data.users)), parts)
+                on_part(min(finished * users_per_part, n_users), n_users)
     return _summary(store, parts, parts - len(todo), out)
 
 

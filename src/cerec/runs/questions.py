@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Unpack
 
@@ -18,17 +19,17 @@ GUEST = "somebody new"
 """The id of somebody who is not in the data."""
 
 
-class Questions:
+class Questions(ABC):
     """What `Run` answers through its explainer."""
 
     @property
+    @abstractmethod
     def explainer(self) -> Explainer:
         """Who answers."""
-        raise NotImplementedError
 
+    @abstractmethod
     def guest(self, history: Iterable[object]) -> Questions:
         """The same for somebody with just these items."""
-        raise NotImplementedError
 
     def _asked(self, user: object, history: Iterable[object] | None) -> tuple[Explainer, object]:
         """Who answers about whom: a user of the data, or somebody with this history."""
